@@ -1,0 +1,61 @@
+-- Accounts, their sessions and the mail they are owed. Secrets are stored as SHA-256 digests only.
+
+create table account (
+  id uuid primary key,
+  email text not null,
+  -- Trimmed, normalised and lower-cased by the service, because lower() depends on the server's locale.
+  email_key text not null,
+  password_hash text not null,
+  email_verified_at timestamptz,
+  created_at timestamptz not null,
+  constraint account_email_is_unique unique (email_key)
+);
+
+create table session (
+  token_digest bytea primary key,
+  id uuid not null unique,
+  account_id uuid not null references account (id) on delete cascade,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  ip text,
+  user_agent text
+);
+create index session_by_account on session (account_id);
+create index session_by_expiry on session (expires_at);
+
+-- Proofs that travel by mail: each is good once. `email` is the address it was sent to, so a proof does
+-- not outlive a change of address.
+create table mail_token (
+  token_digest bytea primary key,
+  account_id uuid not null references account (id) on delete cascade,
+  purpose text not null,
+  email text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  constraint mail_token_purpose_is_known check (purpose in ('verify_email', 'reset_password'))
+);
+create index mail_token_by_account on mail_token (account_id, purpose);
+create index mail_token_by_expiry on mail_token (expires_at);
+
+-- Mail to be sent. The token is made when the mail is sent, so no secret waits here.
+create table mail_outbox (
+  id uuid primary key,
+  account_id uuid not null references account (id) on delete cascade,
+  purpose text not null,
+  created_at timestamptz not null,
+  attempts integer not null default 0,
+  next_attempt_at timestamptz not null,
+  constraint mail_outbox_purpose_is_known check (purpose in ('verify_email', 'reset_password'))
+);
+create index mail_outbox_due on mail_outbox (next_attempt_at);
+
+-- What every process must forget from its credential cache. Each polls it; NOTIFY only makes it faster.
+-- written_by is the writing transaction: readers ask for everything since the oldest transaction that was
+-- still open at their last look, so a row that commits late is never missed.
+create table invalidation (
+  id bigint generated always as identity primary key,
+  tag text not null,
+  written_by xid8 not null default pg_current_xact_id(),
+  created_at timestamptz not null default now()
+);
+create index invalidation_by_transaction on invalidation (written_by);

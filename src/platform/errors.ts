@@ -1,0 +1,268 @@
+// THE error table: every code the service can answer with, its status and its words.
+// docs/errors.md, /docs/errors and the OpenAPI responses are made from it.
+
+type ErrorEntry = {
+  readonly status: number
+  /** Safe to send to anyone. */
+  readonly message: string
+  /** What the caller can do about it. */
+  readonly hint?: string
+  /** A paragraph for the documentation page. */
+  readonly explanation: string
+}
+
+export const ERRORS = {
+  bad_request: {
+    status: 400,
+    message: 'The request is not valid.',
+    explanation:
+      'The body, a header, a parameter or the method failed validation. The message names the field. The same code comes with 405 (wrong method, see `Allow`), 413 (body too large), 414 (address too long), 415 (wrong content type) and 431 (headers too large).',
+  },
+  invalid_request: {
+    status: 400,
+    message: 'The request is not valid.',
+    explanation:
+      'A specific parameter is missing or malformed: for example `response_type`, `code_challenge` or `redirect_uri` in OAuth, `client_id`, `url` or `events` of a webhook, or a mail link that was used before or is too old.',
+  },
+  invalid_email: {
+    status: 400,
+    message: 'The email address is not valid.',
+    hint: 'Send one address such as name@example.com, without spaces or control characters.',
+    explanation:
+      'The address given at registration has no `@`, or holds characters no address can have.',
+  },
+  weak_password: {
+    status: 400,
+    message: 'The password is too short.',
+    hint: 'Use at least 8 characters.',
+    explanation:
+      'Passwords have at least 8 characters. There are no other rules about what they contain.',
+  },
+  invalid_url: {
+    status: 400,
+    message: 'The URL is not allowed.',
+    hint: 'Use https://, or http:// for localhost only.',
+    explanation:
+      'A webhook address must use HTTPS and be publicly reachable; plain HTTP is for localhost only.',
+  },
+  invalid_grant: {
+    status: 400,
+    message: 'The code, refresh token or verifier is not valid.',
+    explanation:
+      'The authorization code, refresh token or PKCE verifier sent to /oauth/token did not verify: used before, expired, or issued to another client.',
+  },
+  invalid_scope: {
+    status: 400,
+    message: 'The scope is not allowed.',
+    explanation: "A requested scope does not exist or is not in the client's `allowed_scopes`.",
+  },
+  unauthorized_client: {
+    status: 400,
+    message: 'The client may not do this.',
+    explanation: 'The OAuth client is not permitted the requested grant or response type.',
+  },
+  onboarding_incomplete: {
+    status: 400,
+    message: 'Payout onboarding is not finished.',
+    hint: 'Finish onboarding: POST /developers/connect/onboard/refresh gives a new link.',
+    explanation:
+      'The payout dashboard opens only after onboarding with the payment processor is complete.',
+  },
+  content_filtered: {
+    status: 400,
+    message: "The provider's safety filter refused the prompt or the answer.",
+    explanation:
+      'The model provider refused to process or to return the content. Change the prompt.',
+  },
+  invalid_api_key: {
+    status: 401,
+    message: 'The credential is missing or not valid.',
+    hint: 'Send a valid credential as `Authorization: Bearer …`; API keys may also be sent as `X-API-Key`.',
+    explanation:
+      'The bearer token is missing, malformed, revoked, expired, of another kind than the endpoint takes, or belongs to nobody. Endpoints that manage an account take a session token (`sess_…`), not an API key.',
+  },
+  invalid_token: {
+    status: 401,
+    message: 'The token is not valid.',
+    explanation:
+      'An OAuth access or refresh token is expired, revoked, or was issued to another client.',
+  },
+  unauthorized: {
+    status: 401,
+    message: 'A valid session is needed.',
+    hint: 'Log in with POST /auth/login.',
+    explanation:
+      'Webhook management takes a session token; payout endpoints take the `svc_session` cookie. API keys are refused there.',
+  },
+  invalid_credentials: {
+    status: 401,
+    message: 'The email or password is wrong.',
+    explanation:
+      'Login failed, or the current password given to change it is wrong. We do not say which part.',
+  },
+  invalid_client: {
+    status: 401,
+    message: 'The client credentials are not valid.',
+    explanation: 'The credentials sent to /oauth/token match no registered, unrevoked client.',
+  },
+  insufficient_credits: {
+    status: 402,
+    message: 'The wallet cannot cover this request.',
+    hint: 'Add credits, or ask for less output.',
+    explanation:
+      'The wallet that would be charged does not hold enough credits. Nothing was charged and no provider was called.',
+  },
+  forbidden: {
+    status: 403,
+    message: 'This is not allowed.',
+    explanation:
+      'The request is understood but refused: an OAuth client of another developer, or a write made with a cookie from another site.',
+  },
+  insufficient_scope: {
+    status: 403,
+    message: 'The token lacks the scope this needs.',
+    explanation: '`credits.read` is needed for /v1/balance, `credits.spend` for paid calls.',
+  },
+  not_found: {
+    status: 404,
+    message: 'Not found.',
+    explanation: 'No such address, or the resource does not exist, or it belongs to somebody else.',
+  },
+  user_not_found: {
+    status: 404,
+    message: 'No such user.',
+    explanation: 'The credential or external user id leads to no user who is linked.',
+  },
+  model_not_found: {
+    status: 404,
+    message: 'No such model.',
+    hint: 'GET /v1/models lists the models.',
+    explanation:
+      'The model name is not in the catalog. Names are exact, including the provider prefix.',
+  },
+  email_exists: {
+    status: 409,
+    message: 'An account with this email exists.',
+    hint: 'Log in with POST /auth/login, or reset the password with POST /auth/forgot-password.',
+    explanation: 'Addresses are compared without regard to case.',
+  },
+  already_connected: {
+    status: 409,
+    message: 'A payout account exists already.',
+    hint: 'POST /developers/connect/onboard/refresh gives a new onboarding link.',
+    explanation: 'A developer has one payout account.',
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    message: 'Too many requests.',
+    hint: 'Wait as long as `Retry-After` says. `X-RateLimit-*` shows the limit on every reply.',
+    explanation:
+      'The limit of this credential, or of this address when there is no valid credential, is used up.',
+  },
+  rate_limited: {
+    status: 429,
+    message: 'Too many attempts.',
+    hint: 'Wait as long as `Retry-After` says.',
+    explanation: 'Verification mail and password changes have limits of their own for each user.',
+  },
+  rate_limit: {
+    status: 429,
+    message: "The provider's rate limit was hit.",
+    explanation: 'A synonym of `provider_rate_limited`, kept for clients that match on it.',
+  },
+  provider_rate_limited: {
+    status: 429,
+    message: "The provider's rate limit was hit.",
+    hint: 'Wait as long as `Retry-After` says, or use another model.',
+    explanation: 'The model provider limited the call. Nothing was charged.',
+  },
+  pricing_error: {
+    status: 500,
+    message: 'The price of this call cannot be computed.',
+    explanation: 'The model has no price or the amount is out of range. Nothing was charged.',
+  },
+  internal_error: {
+    status: 500,
+    message: 'Something went wrong on our side.',
+    hint: 'Try again; if it stays, report the request id.',
+    explanation:
+      'A defect of the service. The reply says nothing more on purpose; the request id finds it in the log.',
+  },
+  upstream_error: {
+    status: 502,
+    message: 'The provider answered with an error.',
+    explanation: 'The provider failed in a way that has no code of its own.',
+  },
+  stripe_error: {
+    status: 502,
+    message: 'The payment processor could not be reached.',
+    hint: 'Try again; the operation is safe to repeat.',
+    explanation: 'A call to the payment processor failed. Repeating it is safe.',
+  },
+  service_unavailable: {
+    status: 503,
+    message: 'The service is busy or its database cannot be reached.',
+    hint: 'Try again as `Retry-After` says; nothing was changed.',
+    explanation: 'The database cannot be reached or a queue is full. The request had no effect.',
+  },
+  provider_misconfigured: {
+    status: 503,
+    message: 'This model is not available right now.',
+    explanation: "The operator's access to the provider is missing, invalid or not sufficient.",
+  },
+  provider_unavailable: {
+    status: 503,
+    message: 'The provider is not available right now.',
+    explanation: 'The provider failed, reset the connection or is overloaded. Nothing was charged.',
+  },
+  provider_timeout: {
+    status: 504,
+    message: 'The provider did not answer in time.',
+    explanation: 'The gateway gave up waiting for the provider.',
+  },
+  gateway_timeout: {
+    status: 504,
+    message: 'The provider did not answer in time.',
+    explanation: 'A synonym of `provider_timeout`, kept for clients that match on it.',
+  },
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorCode = keyof typeof ERRORS
+
+export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[]
+
+export function errorEntry(code: ErrorCode): ErrorEntry {
+  return ERRORS[code]
+}
+
+export type ApiErrorOptions = {
+  /** Replaces the table's words; sent to the caller. */
+  message?: string
+  hint?: string
+  /** For the log only. */
+  detail?: string
+  cause?: unknown
+  /** Where the transport knows better than the table: 405, 413, 414, 415, 431. */
+  status?: number
+  headers?: Record<string, string>
+}
+
+/** The one way to refuse a request. */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly hint: string | undefined
+  readonly detail: string | undefined
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
+    const entry = errorEntry(code)
+    super(options.message ?? entry.message, { cause: options.cause })
+    this.name = 'ApiError'
+    this.code = code
+    this.status = options.status ?? entry.status
+    this.hint = options.hint ?? entry.hint
+    this.detail = options.detail
+    this.headers = options.headers ?? {}
+  }
+}

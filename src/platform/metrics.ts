@@ -1,0 +1,132 @@
+// Prometheus metrics. One registry for each process, made in compose.ts.
+
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
+
+export function createMetrics() {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  return {
+    registry,
+    http_requests: new Histogram({
+      name: 'svc_http_request_seconds',
+      help: 'Requests by route, method and status, with the time until the reply was sent.',
+      labelNames: ['method', 'route', 'status'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    db_statements: new Histogram({
+      name: 'svc_db_statement_seconds',
+      help: 'Time of each named SQL statement, as this process sees it.',
+      labelNames: ['statement'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    db_connections: new Gauge({
+      name: 'svc_db_connections',
+      help: 'Pool connections by state.',
+      labelNames: ['state'] as const,
+      registers,
+    }),
+    rate_limit_shared: new Gauge({
+      name: 'svc_rate_limit_shared',
+      help: '1 while limits are shared through Redis, 0 while this process counts alone.',
+      registers,
+    }),
+    rate_limit_fallbacks: new Counter({
+      name: 'svc_rate_limit_fallbacks_total',
+      help: 'Requests counted in this process because Redis did not answer.',
+      registers,
+    }),
+    rate_limited: new Counter({
+      name: 'svc_rate_limited_total',
+      help: 'Requests refused by a limit.',
+      labelNames: ['limit'] as const,
+      registers,
+    }),
+    credential_cache: new Counter({
+      name: 'svc_credential_cache_total',
+      help: 'Credential look-ups by kind and outcome: hit, miss, unknown, bypass.',
+      labelNames: ['kind', 'outcome'] as const,
+      registers,
+    }),
+    credential_cache_trusted: new Gauge({
+      name: 'svc_credential_cache_trusted',
+      help: '1 while revocations reach this process, 0 while it asks the database each time.',
+      registers,
+    }),
+    jobs: new Histogram({
+      name: 'svc_job_seconds',
+      help: 'Runs of background jobs by outcome.',
+      labelNames: ['job', 'outcome'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    ...createLedgerMetrics(registers),
+    mails: new Counter({
+      name: 'svc_mails_total',
+      help: 'Mails by purpose and outcome.',
+      labelNames: ['purpose', 'outcome'] as const,
+      registers,
+    }),
+  }
+}
+
+export type LedgerMetrics = ReturnType<typeof createLedgerMetrics>
+
+function createLedgerMetrics(registers: Registry[]) {
+  return {
+    ledger_batches: new Histogram({
+      name: 'svc_ledger_batch_seconds',
+      help: 'Round trips of the hold and settle lanes.',
+      labelNames: ['lane'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    ledger_batch_items: new Counter({
+      name: 'svc_ledger_batch_items_total',
+      help: 'Items in those round trips; divided by their count it is the mean batch.',
+      labelNames: ['lane'] as const,
+      registers,
+    }),
+    ledger_failures: new Counter({
+      name: 'svc_ledger_failures_total',
+      help: 'Batches that failed (retry, conflict, refused) and items turned away or given up.',
+      labelNames: ['lane', 'reason'] as const,
+      registers,
+    }),
+    ledger_holds: new Counter({
+      name: 'svc_ledger_holds_total',
+      help: 'Holds by answer: granted, insufficient, limit_reached, blocked.',
+      labelNames: ['state'] as const,
+      registers,
+    }),
+    ledger_settles: new Counter({
+      name: 'svc_ledger_settles_total',
+      help: 'Resolved holds: settled, late, voided, gone.',
+      labelNames: ['state'] as const,
+      registers,
+    }),
+    ledger_shortfall: new Counter({
+      name: 'svc_ledger_shortfall_credits_total',
+      help: 'Credits that were used and could not be charged.',
+      registers,
+    }),
+    ledger_swept: new Counter({
+      name: 'svc_ledger_swept_holds_total',
+      help: 'Holds given back because nobody resolved them: expired, node_lost.',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
+    ledger_invariant_breaks: new Counter({
+      name: 'svc_ledger_invariant_breaks_total',
+      help: 'Differences found by a run-time check of the ledger. Anything above 0 is an alarm.',
+      labelNames: ['invariant'] as const,
+      registers,
+    }),
+  }
+}

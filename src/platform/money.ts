@@ -1,0 +1,18 @@
+// Credits: whole numbers, 1,000,000 = $1.00, always bigint. Every rounding has a name.
+
+export type Credits = bigint
+
+/** The largest balance: beyond it JSON readers would lose digits. About $9.0 billion. */
+export const CREDITS_MAX: Credits = 9_007_199_254_740_991n
+
+export const CREDITS_PER_DOLLAR: Credits = 1_000_000n
+
+/** Rounds up to the next whole unit: what a call costs. */
+export function divideRoundUp(amount: bigint, divisor: bigint): bigint {
+  return (amount + divisor - 1n) / divisor
+}
+
+/** JSON for records written outside the serialiser (streams, logs): bigint as a plain number. */
+export function toJson(value: unknown): string {
+  return JSON.stringify(value, (_key, entry) => (typeof entry === 'bigint' ? Number(entry) : entry))
+}
