@@ -1,0 +1,88 @@
+// What a route declares about its callers, and what its handler gets to know about them. The one hook that
+// enforces it is access/authenticate.ts; a route that declares nothing fails at start.
+
+import type { FastifyRequest } from 'fastify'
+import type { ErrorCode } from '../platform/errors.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { LimitName } from './rate-limit.ts'
+
+export const ACCESS_KINDS = [
+  /** Anyone. */
+  'public',
+  /** A session token as bearer or, from our own pages, the session cookie. */
+  'session',
+  /** An API key. */
+  'key',
+] as const
+export type Access = (typeof ACCESS_KINDS)[number]
+
+/** Error bodies differ by who reads them. */
+export type Dialect = 'openai' | 'anthropic' | 'oauth'
+
+export type RoutePolicy = {
+  access: Access
+  /** A limit of its own, counted by address, on top of the global one. */
+  rate_limit?: LimitName
+  /** Answered whatever the limits say: probes of the operator's own machines. */
+  unlimited?: boolean
+  /** Answers also while the service starts. */
+  while_starting?: boolean
+  /** The code for a missing or wrong session; the specification has two. */
+  denied?: 'invalid_api_key' | 'unauthorized'
+  /** Takes application/x-www-form-urlencoded, for forms that work without script. */
+  accepts_form?: boolean
+  dialect?: Dialect
+  /** Only says which methods its address takes. */
+  method_fallback?: boolean
+  /** Error codes beyond those that access and limits imply; for the documentation. */
+  errors?: readonly ErrorCode[]
+}
+
+export type SessionPrincipal = {
+  readonly kind: 'session'
+  readonly account_id: string
+  readonly session_id: string
+  readonly expires_at: Date
+  /** The cookie names the session, so the reply of a write must not be one another site asked for. */
+  readonly by_cookie: boolean
+}
+
+export type KeyPrincipal = {
+  readonly kind: 'key'
+  readonly account_id: string
+  readonly key_id: string
+  readonly name: string
+  readonly prefix: string
+  readonly billing_mode: 'developer' | 'user'
+  readonly client_id: string | null
+  readonly created_at: Date
+  readonly expires_at: Date | null
+  readonly rate_limit_per_minute: number | null
+  readonly spend_limit_credits: bigint | null
+  readonly spend_limit_period: 'day' | 'month' | 'total' | null
+}
+
+export type Principal = SessionPrincipal | KeyPrincipal
+
+declare module 'fastify' {
+  interface FastifyContextConfig extends Partial<RoutePolicy> {}
+  interface FastifyRequest {
+    principal: Principal | null
+  }
+}
+
+/** The caller of a route that declared `access: 'session'`. */
+export function sessionOf(request: FastifyRequest): SessionPrincipal {
+  if (request.principal?.kind === 'session') return request.principal
+  throw new ApiError('internal_error', {
+    detail: 'handler asked for a session its route does not need',
+  })
+}
+
+/** The caller of a route that declared `access: 'key'`. */
+export function keyOf(request: FastifyRequest): KeyPrincipal {
+  if (request.principal?.kind === 'key') return request.principal
+  throw new ApiError('internal_error', {
+    detail: 'handler asked for a key its route does not need',
+  })
+}

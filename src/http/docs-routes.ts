@@ -1,0 +1,87 @@
+// The documentation: the API reference, the error pages and the document they are made from. Rendered once
+// at start, no outside asset, no script.
+
+import type { FastifyReply } from 'fastify'
+import { ApiError, ERROR_CODES, errorEntry } from '../platform/errors.ts'
+import { renderError } from './error-handler.ts'
+import { type ErrorBody, renderErrors } from './errors-page.ts'
+import { pageStyle } from './page-style.ts'
+import type { OpenApiDocument } from './reference/document.ts'
+import { renderReference } from './reference/page.ts'
+import type { App } from './server.ts'
+
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const EXAMPLE_REQUEST_ID = 'req_0b1e7c52a0f94f5f8d6a1c7f2f1f4a31'
+const CACHE_CONTROL = 'public, max-age=300'
+
+export type Documentation = { document: OpenApiDocument | undefined }
+
+/** `documentation` is filled when the last route is known; the pages are made at the first request. */
+export function docsRoutes(app: App, documentation: Documentation, public_url: string): void {
+  const page = { config: { access: 'public' }, schema: { hide: true } } as const
+  const errorBody = exampleBody(public_url)
+  const pages = new Map<string, string>()
+  const once = (name: string, make: () => string): string => {
+    const made = pages.get(name) ?? make()
+    pages.set(name, made)
+    return made
+  }
+  app.get('/', page, (_request, reply) => reply.redirect('/docs'))
+  app.get('/docs', page, (_request, reply) =>
+    sendPage(
+      reply,
+      once('reference', () =>
+        renderReference(read(documentation), {
+          base_url: public_url,
+          errors: errorRows(),
+          errorBody,
+          document_url: '/openapi.json',
+        }),
+      ),
+    ),
+  )
+  app.get('/docs/errors', page, (_request, reply) =>
+    sendPage(
+      reply,
+      once('errors', () => renderErrors(errorRows(), { base_url: public_url, errorBody })),
+    ),
+  )
+  app.get('/assets/style.css', page, (_request, reply) =>
+    reply.type('text/css; charset=utf-8').header('cache-control', CACHE_CONTROL).send(pageStyle),
+  )
+  app.get('/openapi.json', page, (_request, reply) =>
+    reply
+      .type('application/json; charset=utf-8')
+      .header('cache-control', CACHE_CONTROL)
+      .send(once('document', () => JSON.stringify(read(documentation)))),
+  )
+}
+
+/** Sends a page of ours with the policy that lets it load its own style and nothing else. */
+export function sendPage(reply: FastifyReply, body: string, status = 200): FastifyReply {
+  return reply
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .header('content-security-policy', PAGE_POLICY)
+    .send(body)
+}
+
+export function errorRows() {
+  return ERROR_CODES.map((code) => ({ code, ...errorEntry(code) }))
+}
+
+/** An error as it is really sent, so that the examples cannot drift from it. */
+function exampleBody(public_url: string): ErrorBody {
+  return (code, dialect) => {
+    const known = ERROR_CODES.find((candidate) => candidate === code)
+    if (!known) return undefined
+    const context = { dialect, request_id: EXAMPLE_REQUEST_ID, public_url }
+    return JSON.parse(renderError(new ApiError(known), context))
+  }
+}
+
+function read(documentation: Documentation): OpenApiDocument {
+  if (!documentation.document) throw new Error('the document is asked for before it is made')
+  return documentation.document
+}

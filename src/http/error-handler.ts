@@ -1,0 +1,136 @@
+// Every refusal leaves through here: one table of codes, three bodies (OpenAI's, Anthropic's, OAuth's).
+// What is not an ApiError is a defect: it is logged whole and answered with nothing but the request id.
+
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError, errorEntry } from '../platform/errors.ts'
+import type { Dialect } from './access.ts'
+import { addressBucket, type RateLimits, setLimitHeaders } from './rate-limit.ts'
+
+const ERROR_TYPES: Record<number, string> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  429: 'rate_limit_error',
+}
+
+export type ErrorHandlerOptions = { public_url: string; limits: RateLimits }
+
+export function createErrorHandler(options: ErrorHandlerOptions) {
+  return (thrown: FastifyError | Error, request: FastifyRequest, reply: FastifyReply) => {
+    const error = toApiError(thrown)
+    // What fails before it is counted still shows the limits.
+    if (!reply.hasHeader('x-ratelimit-limit')) {
+      setLimitHeaders(reply, options.limits.peek('global', addressBucket(request.ip)))
+    }
+    const fields = { request_id: request.id, code: error.code, err: thrown }
+    if (error.status >= 500 && error.code !== 'service_unavailable')
+      request.log.error(fields, 'failed')
+    else if (error.detail !== undefined || error.status >= 500) request.log.warn(fields, 'refused')
+    const body = renderError(error, {
+      dialect: dialectOf(request),
+      request_id: request.id,
+      public_url: options.public_url,
+    })
+    return reply.code(error.status).headers(error.headers).type('application/json').send(body)
+  }
+}
+
+export function renderError(
+  error: ApiError,
+  context: { dialect: Dialect; request_id: string; public_url: string },
+): string {
+  const { code, message, hint } = error
+  const docs_url = `${context.public_url}/docs/errors#${code}`
+  const { request_id } = context
+  switch (context.dialect) {
+    case 'openai':
+      return JSON.stringify({
+        error: { code, message, type: errorType(error.status), hint, docs_url, request_id },
+      })
+    case 'anthropic':
+      return JSON.stringify({
+        type: 'error',
+        error: { type: code, message, code, hint, docs_url },
+        request_id,
+      })
+    case 'oauth':
+      return JSON.stringify({
+        error: code,
+        error_description: hint === undefined ? message : `${message} ${hint}`,
+        code,
+        message,
+        docs_url,
+        request_id,
+      })
+  }
+}
+
+/** For what never became a request: a broken request line, too many headers. */
+export function renderConnectionError(status: number, public_url: string): string {
+  const message =
+    status === 431 ? 'The headers are too large.' : 'This is not a valid HTTP request.'
+  return renderError(new ApiError('bad_request', { status, message }), {
+    dialect: 'openai',
+    request_id: 'none',
+    public_url,
+  })
+}
+
+export function dialectOf(request: FastifyRequest): Dialect {
+  const declared = request.routeOptions?.config?.dialect
+  if (declared) return declared
+  return request.url.startsWith('/v1/messages') ? 'anthropic' : 'openai'
+}
+
+function toApiError(thrown: FastifyError | Error): ApiError {
+  if (thrown instanceof ApiError) return thrown
+  if ('validation' in thrown && thrown.validation) return fromValidation(thrown)
+  const status = 'statusCode' in thrown ? thrown.statusCode : undefined
+  if (status !== undefined && status >= 400 && status < 500) return fromFramework(thrown, status)
+  return new ApiError('internal_error', { cause: thrown })
+}
+
+function fromValidation(thrown: FastifyError): ApiError {
+  const [first] = thrown.validation ?? []
+  const where = `${thrown.validationContext ?? 'request'}${first?.instancePath ?? ''}`.replaceAll(
+    '/',
+    '.',
+  )
+  return new ApiError('bad_request', {
+    message: `${where} ${first?.message ?? 'is not valid'}.`,
+    hint: 'GET /docs describes every field.',
+  })
+}
+
+function fromFramework(thrown: Error & { code?: string }, status: number): ApiError {
+  switch (status) {
+    case 413:
+      return new ApiError('bad_request', { status, message: 'The body is too large.' })
+    case 414:
+      return new ApiError('bad_request', { status, message: 'The address is too long.' })
+    case 415:
+      return new ApiError('bad_request', {
+        status,
+        message: 'The content type is not supported.',
+        hint: 'Send `Content-Type: application/json`.',
+      })
+    case 408:
+      return new ApiError('bad_request', {
+        status,
+        message: 'The request took too long to arrive.',
+      })
+    default:
+      return new ApiError('bad_request', {
+        message:
+          thrown.code?.startsWith('FST_ERR_CTP') || thrown instanceof SyntaxError
+            ? 'The body is not valid JSON.'
+            : errorEntry('bad_request').message,
+        cause: thrown,
+      })
+  }
+}
+
+function errorType(status: number): string {
+  return ERROR_TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
+}

@@ -1,0 +1,121 @@
+// What the operator's machines ask: is the process there, may it get traffic, what has it counted.
+
+import { timingSafeEqual } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { Db } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import { digestSecret } from '../platform/tokens.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { App } from './server.ts'
+
+const PROBE_TIMEOUT_MS = 1_500
+const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1'])
+
+const Health = Type.Object({
+  status: Type.Literal('ok'),
+  phase: Type.Enum(['starting', 'ready', 'draining']),
+  database: Type.Enum(['ok', 'unreachable']),
+})
+
+export type HealthParts = {
+  db: Db
+  metrics: Metrics
+  lifecycle: Lifecycle
+  metrics_token: string | undefined
+}
+
+export function healthRoutes(app: App, parts: HealthParts): void {
+  const probe = { access: 'public', unlimited: true, while_starting: true } as const
+  app.get(
+    '/health',
+    {
+      config: probe,
+      schema: {
+        tags: ['Operations'],
+        operationId: 'health',
+        summary: 'Is the process there?',
+        description:
+          'Always 200 while the process answers; the body says whether its database does. Exempt from rate limits.',
+        response: { 200: Health },
+      },
+    },
+    async () => ({
+      status: 'ok' as const,
+      phase: parts.lifecycle.phase,
+      database: (await isReachable(parts.db)) ? ('ok' as const) : ('unreachable' as const),
+    }),
+  )
+  app.get(
+    '/ready',
+    {
+      config: { ...probe, errors: ['service_unavailable'] },
+      schema: {
+        tags: ['Operations'],
+        operationId: 'ready',
+        summary: 'May it get traffic?',
+        description: '503 while starting, while draining before a stop, and without a database.',
+        response: { 200: Type.Object({ ready: Type.Literal(true) }) },
+      },
+    },
+    async () => {
+      if (parts.lifecycle.phase !== 'ready') throw notReady(`it is ${parts.lifecycle.phase}`)
+      if (!(await isReachable(parts.db))) throw notReady('its database cannot be reached')
+      return { ready: true as const }
+    },
+  )
+  app.get(
+    '/metrics',
+    {
+      config: { ...probe, errors: ['invalid_api_key'] },
+      schema: {
+        tags: ['Operations'],
+        operationId: 'metrics',
+        summary: 'Prometheus metrics',
+        description: 'Answers loopback callers, or the bearer of `METRICS_TOKEN` when that is set.',
+        produces: ['text/plain'],
+        response: { 200: Type.String() },
+      },
+    },
+    async (request, reply) => {
+      requireOperator(request, parts.metrics_token)
+      const { total, idle, waiting } = parts.db.counts()
+      parts.metrics.db_connections.set({ state: 'idle' }, idle)
+      parts.metrics.db_connections.set({ state: 'busy' }, total - idle)
+      parts.metrics.db_connections.set({ state: 'waiting' }, waiting)
+      reply.type(parts.metrics.registry.contentType).serializer(String)
+      return await parts.metrics.registry.metrics()
+    },
+  )
+}
+
+function notReady(why: string): ApiError {
+  return new ApiError('service_unavailable', {
+    message: `Not ready: ${why}.`,
+    headers: { 'retry-after': '1' },
+  })
+}
+
+async function isReachable(db: Db): Promise<boolean> {
+  const limit = new AbortController()
+  const expired = wait(PROBE_TIMEOUT_MS, false, { signal: limit.signal, ref: false }).catch(
+    () => false,
+  )
+  const answer = await Promise.race([db.isReachable(), expired])
+  limit.abort()
+  return answer
+}
+
+// The socket's own address: behind a proxy on the same machine every caller would look local otherwise.
+function requireOperator(request: FastifyRequest, token: string | undefined): void {
+  const forwarded = request.headers['x-forwarded-for'] !== undefined
+  if (token === undefined) {
+    if (!forwarded && LOOPBACK.has(request.socket.remoteAddress ?? '')) return
+    throw new ApiError('not_found')
+  }
+  const given = digestSecret(request.headers.authorization ?? '')
+  if (!timingSafeEqual(given, digestSecret(`Bearer ${token}`)))
+    throw new ApiError('invalid_api_key')
+}

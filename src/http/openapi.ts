@@ -1,0 +1,183 @@
+// The OpenAPI document, made from the schemas that validate and serialise. Errors are added from each
+// route's declared policy, so the document cannot promise other codes than the table has.
+
+import swagger from '@fastify/swagger'
+import { type ErrorCode, errorEntry } from '../platform/errors.ts'
+import type { RoutePolicy } from './access.ts'
+import type { OpenApiDocument } from './reference/document.ts'
+import type { App } from './server.ts'
+
+export type DeclaredRoute = {
+  method: string
+  url: string
+  policy: RoutePolicy
+  has_body: boolean
+  /** Not part of the API: pages. */
+  hidden: boolean
+}
+
+type Operation = {
+  security?: Record<string, string[]>[]
+  responses?: Record<string, Record<string, unknown>>
+}
+
+type Document = OpenApiDocument & {
+  paths: Record<string, Record<string, Operation>>
+  components?: Record<string, Record<string, unknown>>
+}
+
+const LIMIT_HEADERS = {
+  'X-Request-Id': {
+    description: 'Name this when you report a problem.',
+    schema: { type: 'string' },
+  },
+  'X-RateLimit-Limit': { description: 'Requests allowed a minute.', schema: { type: 'integer' } },
+  'X-RateLimit-Remaining': {
+    description: 'Requests left in this window.',
+    schema: { type: 'integer' },
+  },
+  'X-RateLimit-Reset': {
+    description: 'Unix seconds when the window ends.',
+    schema: { type: 'integer' },
+  },
+}
+
+const ERROR_SCHEMA = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message', 'type', 'docs_url', 'request_id'],
+      properties: {
+        code: { type: 'string', description: 'Match on this.', examples: ['bad_request'] },
+        message: { type: 'string', examples: ['The request is not valid.'] },
+        type: { type: 'string', examples: ['invalid_request_error'] },
+        hint: { type: 'string', description: 'What to do about it.' },
+        docs_url: { type: 'string', format: 'uri' },
+        request_id: { type: 'string', examples: ['req_0b1e7c52a0f94f5f8d6a1c7f2f1f4a31'] },
+      },
+    },
+  },
+}
+
+const SECURITY: Record<RoutePolicy['access'], Record<string, string[]>[]> = {
+  public: [],
+  session: [{ session_token: [] }, { session_cookie: [] }],
+  key: [{ api_key: [] }, { api_key_header: [] }],
+}
+
+/** Must come before the first route. Returns the list that fills up as routes are added. */
+export async function collectRoutes(app: App, public_url: string): Promise<DeclaredRoute[]> {
+  const routes: DeclaredRoute[] = []
+  app.addHook('onRoute', (route) => {
+    const { access } = route.config ?? {}
+    if (access === undefined)
+      throw new Error(`${String(route.method)} ${route.url} declares no access`)
+    if (route.config?.method_fallback) return
+    for (const method of [route.method].flat()) {
+      routes.push({
+        method,
+        url: route.url,
+        policy: { ...route.config, access },
+        has_body: route.schema?.body !== undefined,
+        hidden: route.schema?.hide === true,
+      })
+    }
+  })
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Svc API', version: '1', description: INTRODUCTION },
+      servers: [{ url: public_url }],
+      tags: TAGS.map(([name, description]) => ({ name, description })),
+    },
+  })
+  return routes
+}
+
+/** The finished document. Call once every route is there. */
+export function buildDocument(app: App, routes: readonly DeclaredRoute[]): OpenApiDocument {
+  const document = app.swagger() as unknown as Document
+  document.components = {
+    ...document.components,
+    schemas: { ...document.components?.['schemas'], Error: ERROR_SCHEMA },
+    securitySchemes: SECURITY_SCHEMES,
+  }
+  for (const route of routes) {
+    const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
+    const operation = document.paths[path]?.[route.method.toLowerCase()]
+    if (operation) describePolicy(operation, route)
+  }
+  return document
+}
+
+function describePolicy(operation: Operation, route: DeclaredRoute): void {
+  operation.security = SECURITY[route.policy.access]
+  operation.responses ??= {}
+  for (const response of Object.values(operation.responses)) {
+    response['headers'] = { ...(response['headers'] as object | undefined), ...LIMIT_HEADERS }
+  }
+  const byStatus = new Map<number, ErrorCode[]>()
+  for (const code of errorCodesOf(route)) {
+    const { status } = errorEntry(code)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  for (const [status, codes] of byStatus) {
+    operation.responses[String(status)] = {
+      description: codes.map((code) => `\`${code}\`: ${errorEntry(code).message}`).join(' '),
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      'x-error-codes': codes,
+    }
+  }
+}
+
+export function errorCodesOf(route: DeclaredRoute): ErrorCode[] {
+  const { access, denied, unlimited, errors = [] } = route.policy
+  const codes: ErrorCode[] = [...errors]
+  if (route.has_body) codes.push('bad_request')
+  if (access !== 'public') codes.push(denied ?? 'invalid_api_key')
+  if (access === 'session' && route.method !== 'GET') codes.push('forbidden')
+  if (!unlimited) codes.push('rate_limit_exceeded')
+  codes.push('service_unavailable', 'internal_error')
+  return [...new Set(codes)]
+}
+
+const SECURITY_SCHEMES = {
+  session_token: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A session token (`sess_…`) from /auth/register or /auth/login. Lasts 24 hours.',
+  },
+  session_cookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'svc_session',
+    description: 'The same session as a cookie, for pages of this service.',
+  },
+  api_key: { type: 'http', scheme: 'bearer', description: 'An API key (`sk-svc-…`).' },
+  api_key_header: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key.' },
+}
+
+const TAGS: [string, string][] = [
+  ['Accounts', 'Registration, sessions, mail proofs and passwords.'],
+  ['API keys', 'Credentials of your servers.'],
+  ['Wallet', 'Credits: what is there and what moved.'],
+  ['Operations', 'For those who run the service.'],
+]
+
+const INTRODUCTION = `One API in front of several AI providers. Every call is charged to the credit: 1,000,000 credits are $1.00, always whole numbers, never below zero.
+
+### First steps
+
+1. Register: \`POST /auth/register\`. The reply holds a session token.
+2. Make an API key with it: \`POST /developers/keys\`. The key is shown once.
+3. Call with the key as \`Authorization: Bearer sk-svc-…\` or \`X-API-Key: sk-svc-…\`.
+
+### Errors
+
+Every error has a \`code\` to match on, a message, often a \`hint\`, and a \`docs_url\` that leads to [its explanation](/docs/errors).
+
+### Limits
+
+Each reply carries \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`. Beyond the limit the answer is 429 with \`Retry-After\`.`

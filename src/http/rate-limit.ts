@@ -1,0 +1,232 @@
+// Limits as data. Fixed windows, counted in this process or, with Redis, by all processes together. When
+// Redis does not answer, this process counts alone until it does, and says so.
+
+import type { FastifyReply } from 'fastify'
+import { Redis } from 'ioredis'
+import { LRUCache } from 'lru-cache'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { ApiError, type ErrorCode } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+
+export type LimitName = 'global' | 'register' | 'login' | 'verification' | 'password'
+
+type Limit = { max: number; window_s: number; code: ErrorCode }
+
+export type Limits = Record<LimitName, Limit>
+
+/** What one count came to. */
+export type Slot = {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Unix seconds at which the window ends. */
+  readonly reset_at_s: number
+  readonly retry_after_s: number
+}
+
+export type RateLimitEvents = {
+  onShared: (shared: boolean) => void
+  onFallback: () => void
+  onRefused: (limit: LimitName) => void
+}
+
+/** Past this many callers in one window the oldest counters are forgotten. */
+const COUNTERS_MAX = 200_000
+const REDIS_TIMEOUT_MS = 250
+/** After a failure Redis is left alone for this long, so that a hanging one does not slow every request. */
+const REDIS_PAUSE_MS = 1_000
+/** The library compares with a fixed number; our limits differ by caller, so we compare ourselves. */
+const LIBRARY_POINTS = Number.MAX_SAFE_INTEGER
+
+export function limitsFrom(config: {
+  RATE_LIMIT_PER_MINUTE: number
+  REGISTER_LIMIT_PER_MINUTE: number
+  LOGIN_LIMIT_PER_MINUTE: number
+  VERIFICATION_LIMIT_PER_HOUR: number
+  PASSWORD_LIMIT_PER_15_MINUTES: number
+}): Limits {
+  return {
+    global: { max: config.RATE_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
+    register: { max: config.REGISTER_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
+    login: { max: config.LOGIN_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
+    verification: { max: config.VERIFICATION_LIMIT_PER_HOUR, window_s: 3600, code: 'rate_limited' },
+    password: { max: config.PASSWORD_LIMIT_PER_15_MINUTES, window_s: 900, code: 'rate_limited' },
+  }
+}
+
+export class RateLimits {
+  readonly #limits: Limits
+  readonly #events: RateLimitEvents
+  readonly #local = new LRUCache<string, Window>({ max: COUNTERS_MAX })
+  readonly #shared: SharedCounters | undefined
+
+  constructor(options: {
+    limits: Limits
+    events: RateLimitEvents
+    log: Log
+    redis_url?: string | undefined
+  }) {
+    this.#limits = options.limits
+    this.#events = options.events
+    if (options.redis_url !== undefined) {
+      this.#shared = new SharedCounters(options.redis_url, options.limits, options)
+    }
+  }
+
+  /** Counts one request. A plain value while counting is in-process, so that the hot path makes no promise. */
+  take(name: LimitName, key: string, max = this.#limits[name].max): Slot | Promise<Slot> {
+    if (this.#shared?.available) return this.#takeShared(name, key, max)
+    return this.#takeLocal(name, key, max)
+  }
+
+  /** Counts, and refuses with the limit's own code when it is used up. */
+  async require(name: LimitName, key: string): Promise<Slot> {
+    const slot = await this.take(name, key)
+    if (!slot.allowed) throw this.refusal(name, slot)
+    return slot
+  }
+
+  refusal(name: LimitName, slot: Slot): ApiError {
+    this.#events.onRefused(name)
+    return new ApiError(this.#limits[name].code, {
+      headers: { 'retry-after': String(slot.retry_after_s) },
+    })
+  }
+
+  /** What a caller has left, without counting; for replies that are exempt. Looks at this process only. */
+  peek(name: LimitName, key: string): Slot {
+    const now_ms = Date.now()
+    const window = this.#local.get(`${name}:${key}`)
+    const open = window && window.ends_ms > now_ms ? window : newWindow(this.#limits[name], now_ms)
+    return toSlot({ count: open.count, ends_ms: open.ends_ms }, this.#limits[name].max, now_ms)
+  }
+
+  async close(): Promise<void> {
+    await this.#shared?.close()
+  }
+
+  #takeLocal(name: LimitName, key: string, max: number): Slot {
+    const now_ms = Date.now()
+    const id = `${name}:${key}`
+    let window = this.#local.get(id)
+    if (!window || window.ends_ms <= now_ms) {
+      window = newWindow(this.#limits[name], now_ms)
+      this.#local.set(id, window)
+    }
+    window.count++
+    return toSlot(window, max, now_ms)
+  }
+
+  async #takeShared(name: LimitName, key: string, max: number): Promise<Slot> {
+    const counted = await this.#shared?.count(name, key)
+    if (counted) return toSlot(counted, max, Date.now())
+    this.#events.onFallback()
+    return this.#takeLocal(name, key, max)
+  }
+}
+
+type Window = { count: number; ends_ms: number }
+
+function newWindow(limit: Limit, now_ms: number): Window {
+  return { count: 0, ends_ms: now_ms + limit.window_s * 1000 }
+}
+
+function toSlot(window: Window, max: number, now_ms: number): Slot {
+  return {
+    allowed: window.count <= max,
+    limit: max,
+    remaining: Math.max(0, max - window.count),
+    reset_at_s: Math.ceil(window.ends_ms / 1000),
+    retry_after_s: Math.max(1, Math.ceil((window.ends_ms - now_ms) / 1000)),
+  }
+}
+
+class SharedCounters {
+  readonly #redis: Redis
+  readonly #limiters: Map<LimitName, RateLimiterRedis>
+  readonly #events: RateLimitEvents
+  readonly #log: Log
+  #sharing: boolean | undefined
+  #pausedUntil = 0
+
+  constructor(url: string, limits: Limits, options: { events: RateLimitEvents; log: Log }) {
+    this.#events = options.events
+    this.#log = options.log
+    this.#redis = new Redis(url, {
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 1,
+      commandTimeout: REDIS_TIMEOUT_MS,
+      connectTimeout: 2_000,
+      retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
+    })
+    this.#redis.on('error', (error) => this.#report(false, error))
+    this.#redis.on('ready', () => this.#report(true))
+    this.#redis.on('close', () => this.#report(false))
+    const names = Object.keys(limits) as LimitName[]
+    this.#limiters = new Map(names.map((name) => [name, this.#limiter(name, limits[name])]))
+  }
+
+  get available(): boolean {
+    return this.#redis.status === 'ready' && performance.now() >= this.#pausedUntil
+  }
+
+  async count(name: LimitName, key: string): Promise<Window | undefined> {
+    try {
+      const result = await this.#limiters.get(name)?.consume(key)
+      if (!result) return undefined
+      this.#report(true)
+      return { count: result.consumedPoints, ends_ms: Date.now() + result.msBeforeNext }
+    } catch (error) {
+      this.#pausedUntil = performance.now() + REDIS_PAUSE_MS
+      this.#report(false, error)
+      return undefined
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#redis.removeAllListeners()
+    this.#redis.on('error', () => {})
+    this.#redis.disconnect()
+  }
+
+  #limiter(name: LimitName, limit: Limit): RateLimiterRedis {
+    return new RateLimiterRedis({
+      storeClient: this.#redis,
+      keyPrefix: `svc:limit:${name}`,
+      points: LIBRARY_POINTS,
+      duration: limit.window_s,
+    })
+  }
+
+  #report(sharing: boolean, error?: unknown): void {
+    if (this.#sharing === sharing) return
+    this.#sharing = sharing
+    this.#events.onShared(sharing)
+    if (sharing) this.#log.info('rate limits are shared through Redis')
+    else
+      this.#log.warn({ err: error }, 'Redis does not answer: this process counts rate limits alone')
+  }
+}
+
+/** The three headers of every reply. */
+export function setLimitHeaders(reply: FastifyReply, slot: Slot): void {
+  reply.header('x-ratelimit-limit', slot.limit)
+  reply.header('x-ratelimit-remaining', slot.remaining)
+  reply.header('x-ratelimit-reset', slot.reset_at_s)
+}
+
+/** IPv6 callers own a whole /64 and could otherwise count as 2^64 people. */
+export function addressBucket(ip: string): string {
+  if (!ip.includes(':')) return ip
+  const mapped = ip.toLowerCase().match(/^::ffff:(\d+\.\d+\.\d+\.\d+)$/)
+  if (mapped?.[1]) return mapped[1]
+  const [head = '', tail] = ip.split('%')[0]?.split('::') ?? []
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length)
+  const groups = [...left, ...Array<string>(zeros).fill('0'), ...right]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}

@@ -1,0 +1,231 @@
+// The Fastify instance with everything every route shares: limits on what is read, ids, headers, validation,
+// errors, one log line a request.
+
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
+  type RawServerDefault,
+} from 'fastify'
+import { ApiError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import { createErrorHandler, renderConnectionError } from './error-handler.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { RateLimits } from './rate-limit.ts'
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
+
+export type HttpOptions = {
+  log: Log
+  metrics: Metrics
+  lifecycle: Lifecycle
+  public_url: string
+  limits: RateLimits
+  trust_proxy: readonly string[]
+  /** How long a request may take to arrive in full. */
+  request_timeout_ms?: number
+}
+
+/** For everything but chat and audio, which raise it for themselves. */
+export const BODY_LIMIT_BYTES = 1_500_000
+const HEADER_LIMIT_BYTES = 16_384
+const PATH_PART_LENGTH_MAX = 512
+const REQUEST_TIMEOUT_MS = 30_000
+const HEADERS_TIMEOUT_MS = 10_000
+const KEEP_ALIVE_TIMEOUT_MS = 72_000
+
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-site',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+}
+
+export function createHttpServer(options: HttpOptions): App {
+  const loggerInstance: FastifyBaseLogger = options.log
+  const app = Fastify({
+    loggerInstance,
+    // One line a request is written below; a child logger for each request would cost more than the line.
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (logger) => logger,
+    genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
+    bodyLimit: BODY_LIMIT_BYTES,
+    routerOptions: { maxParamLength: PATH_PART_LENGTH_MAX },
+    requestTimeout: options.request_timeout_ms ?? REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    http: { maxHeaderSize: HEADER_LIMIT_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    // Requests that arrive on open connections while closing are served: a 503 would be a failed request.
+    return503OnClosing: false,
+    trustProxy: options.trust_proxy.length > 0 ? [...options.trust_proxy] : false,
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, options.public_url),
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id)
+      void createErrorHandler(options)(error, request, reply)
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+  app.setErrorHandler(createErrorHandler(options))
+  app.setNotFoundHandler((request) => {
+    throw new ApiError('not_found', {
+      message: `There is no ${request.method} ${pathOf(request)}.`,
+    })
+  })
+  addParsers(app)
+  addValidation(app)
+  addRequestHooks(app, options)
+  return app
+}
+
+function addRequestHooks(app: App, options: HttpOptions): void {
+  const headers: Record<string, string> = { ...SECURITY_HEADERS }
+  if (options.public_url.startsWith('https:')) {
+    headers['strict-transport-security'] = 'max-age=31536000; includeSubDomains'
+  }
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(headers)
+    reply.header('x-request-id', request.id)
+    if (options.lifecycle.phase === 'draining') reply.header('connection', 'close')
+    done(
+      hasTwoHosts(request)
+        ? new ApiError('bad_request', { message: 'Two Host headers.' })
+        : undefined,
+    )
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const seconds = reply.elapsedTime / 1000
+    const route = request.routeOptions.url ?? 'none'
+    options.metrics.http_requests
+      .labels(request.method, route, String(reply.statusCode))
+      .observe(seconds)
+    options.log.info(
+      {
+        request_id: request.id,
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        duration_ms: Math.round(reply.elapsedTime * 100) / 100,
+        ip: request.ip,
+        account_id: request.principal?.account_id,
+        key_id: request.principal?.kind === 'key' ? request.principal.key_id : undefined,
+      },
+      'request',
+    )
+    done()
+  })
+}
+
+function addParsers(app: App): void {
+  app.removeAllContentTypeParsers()
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    // Many clients send the header on a bodiless POST or DELETE; a route that needs a body says so itself.
+    if (body === '') done(null, undefined)
+    else void parseJson(request, body.toString(), done)
+  })
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    (request, body, done) => {
+      if (!request.routeOptions.config.accepts_form) {
+        done(Object.assign(new Error('no form here'), { statusCode: 415 }))
+      } else {
+        done(null, Object.fromEntries(new URLSearchParams(body.toString())))
+      }
+    },
+  )
+}
+
+// Bodies are taken as they are: a number where text is asked for is an error, not text. Query strings and
+// path parts are always text on the wire, so they are read as the type the schema asks for.
+function addValidation(app: App): void {
+  const strict = new Ajv({ coerceTypes: false, useDefaults: true, allErrors: false, strict: false })
+  const coercing = new Ajv({
+    coerceTypes: true,
+    useDefaults: true,
+    allErrors: false,
+    strict: false,
+  })
+  for (const ajv of [strict, coercing]) addFormats.default(ajv)
+  app.setValidatorCompiler(({ schema, httpPart }) =>
+    (httpPart === 'body' ? strict : coercing).compile(schema as object),
+  )
+}
+
+/** Answers known addresses asked with another method: 405 and what is allowed. Call after the last route. */
+export function addMethodNotAllowed(
+  app: App,
+  routes: readonly { method: string; url: string }[],
+): void {
+  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+  for (const url of new Set(routes.map((route) => route.url))) {
+    const allowed = routes.filter((route) => route.url === url).map((route) => route.method)
+    const missing = methods.filter((method) => !allowed.includes(method))
+    app.route({
+      method: [...missing],
+      url,
+      schema: { hide: true },
+      config: { access: 'public', method_fallback: true },
+      preParsing: (request, _reply, _payload, done) => {
+        done(
+          new ApiError('bad_request', {
+            status: 405,
+            message: `${pathOf(request)} does not take ${request.method}.`,
+            hint: `It takes ${allowed.join(', ')}.`,
+            headers: { allow: allowed.join(', ') },
+          }),
+        )
+      },
+      handler: () => undefined,
+    })
+  }
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?')[0]?.slice(0, 200) ?? ''
+}
+
+function hasTwoHosts(request: FastifyRequest): boolean {
+  const raw = request.raw.rawHeaders
+  let hosts = 0
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts > 1
+}
+
+function answerClientError(
+  error: Error & { code?: string },
+  socket: Socket,
+  public_url: string,
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : timedOut(error) ? 408 : 400
+  const body = renderConnectionError(status, public_url)
+  socket.end(
+    `HTTP/1.1 ${status} Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
+
+function timedOut(error: Error & { code?: string }): boolean {
+  return error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+}

@@ -1,0 +1,38 @@
+// The cookie `svc_session`: the session token for browsers. Its name is fixed by the interface, so the
+// `__Host-` prefix is not to be had; a request with two of them is treated as having none instead.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+const NAME = 'svc_session'
+
+export function readSessionCookie(request: FastifyRequest): string | undefined {
+  const header = request.headers.cookie
+  if (header === undefined) return undefined
+  const found = header
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${NAME}=`))
+  return found.length === 1 ? found[0]?.slice(NAME.length + 1) : undefined
+}
+
+export function setSessionCookie(
+  reply: FastifyReply,
+  cookie: { token: string; max_age_s: number; secure: boolean },
+): void {
+  const secure = cookie.secure ? '; Secure' : ''
+  reply.header(
+    'set-cookie',
+    `${NAME}=${cookie.token}; Path=/; Max-Age=${cookie.max_age_s}; HttpOnly; SameSite=Lax${secure}`,
+  )
+}
+
+/**
+ * Whether a write that is authenticated by cookie was asked for by a page of another site. Browsers send at
+ * least one of the two headers with every such request; programs that send neither are no browser.
+ */
+export function isCrossSite(request: FastifyRequest, public_origin: string): boolean {
+  const site = request.headers['sec-fetch-site']
+  const { origin } = request.headers
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
+  return site === undefined && origin !== undefined && origin !== public_origin
+}
