@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+// `npx svc …`: hands over to the command line on the project's own Node, whatever Node runs this file.
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const node = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
+const command = fileURLToPath(new URL('../src/bin/svc.ts', import.meta.url))
+
+if (!existsSync(node)) {
+  process.stderr.write('svc: packages are not installed; run `npm ci` first\n')
+  process.exit(1)
+}
+const child = spawn(node, [command, ...process.argv.slice(2)], { stdio: 'inherit' })
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))

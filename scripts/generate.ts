@@ -1,0 +1,11 @@
+// Writes what is generated from the code: .env.example, docs/openapi.json, docs/errors.md.
+// test/generated.test.ts fails while one of them is out of date.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { generatedFiles } from './generated-files.ts'
+
+mkdirSync('docs', { recursive: true })
+for (const [file, content] of Object.entries(await generatedFiles())) {
+  writeFileSync(file, content)
+  process.stdout.write(`${file}\n`)
+}

@@ -1,0 +1,133 @@
+// The one hook that decides who calls and whether they may: it reads the credential, counts the request, and
+// holds the caller against what the route declared.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { findActiveSession, type KnownSession } from '../accounts/sessions.ts'
+import type { KeyPrincipal, Principal, RoutePolicy } from '../http/access.ts'
+import type { Lifecycle } from '../http/lifecycle.ts'
+import { addressBucket, type RateLimits, type Slot, setLimitHeaders } from '../http/rate-limit.ts'
+import type { App } from '../http/server.ts'
+import { isCrossSite } from '../http/session-cookie.ts'
+import { findActiveKey } from '../keys/keys.ts'
+import type { LastUsed } from '../keys/last-used.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { CredentialCache } from '../platform/credential-cache.ts'
+import type { Db } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import { type Credential, readCredential } from './credentials.ts'
+
+export type AccessParts = {
+  db: Db
+  clock: Clock
+  limits: RateLimits
+  lifecycle: Lifecycle
+  keys: CredentialCache<KeyPrincipal>
+  sessions: CredentialCache<KnownSession>
+  last_used: LastUsed
+  public_url: string
+}
+
+/** Addresses that are no route: anyone may ask, all are counted. */
+const UNROUTED: RoutePolicy = { access: 'public' }
+
+export function addAuthentication(app: App, parts: AccessParts): void {
+  const public_origin = new URL(parts.public_url).origin
+  app.decorateRequest('principal', null)
+  app.addHook('onRequest', async (request, reply) => {
+    const policy: RoutePolicy = { ...UNROUTED, ...request.routeOptions.config }
+    if (policy.unlimited) {
+      setLimitHeaders(reply, parts.limits.peek('global', addressBucket(request.ip)))
+      return
+    }
+    if (parts.lifecycle.phase === 'starting') {
+      throw new ApiError('service_unavailable', {
+        message: 'The service is starting.',
+        headers: { 'retry-after': '1' },
+      })
+    }
+    const principal = await findPrincipal(parts, readCredential(request))
+    request.principal = principal
+    await countRequest(parts, request, { reply, policy })
+    requireAccess(request, policy, public_origin)
+    if (principal?.kind === 'key') parts.last_used.touch(principal.key_id, parts.clock.now())
+  })
+}
+
+async function findPrincipal(
+  parts: AccessParts,
+  credential: Credential,
+): Promise<Principal | null> {
+  switch (credential.kind) {
+    case 'none':
+    case 'unknown':
+      return null
+    case 'key':
+      return unexpired(parts, await findActiveKey(parts, credential.secret))
+    case 'session': {
+      const session = unexpired(parts, await findActiveSession(parts, credential.secret))
+      return session && { ...session, by_cookie: credential.by_cookie }
+    }
+  }
+}
+
+function unexpired<Known extends { expires_at: Date | null }>(
+  parts: AccessParts,
+  known: Known | undefined,
+): Known | null {
+  if (!known) return null
+  return known.expires_at && known.expires_at <= parts.clock.now() ? null : known
+}
+
+// A credential that is not valid counts for its address: a new invented key must not be a new allowance.
+async function countRequest(
+  parts: AccessParts,
+  request: FastifyRequest,
+  route: { reply: FastifyReply; policy: RoutePolicy },
+): Promise<void> {
+  const slot = await takeGlobalSlot(parts.limits, request)
+  setLimitHeaders(route.reply, slot)
+  if (!slot.allowed) throw parts.limits.refusal('global', slot)
+  const { rate_limit } = route.policy
+  if (rate_limit === undefined) return
+  const own = await parts.limits.take(rate_limit, addressBucket(request.ip))
+  setLimitHeaders(route.reply, own)
+  if (!own.allowed) throw parts.limits.refusal(rate_limit, own)
+}
+
+function takeGlobalSlot(limits: RateLimits, request: FastifyRequest): Slot | Promise<Slot> {
+  const { principal } = request
+  switch (principal?.kind) {
+    case undefined:
+      return limits.take('global', addressBucket(request.ip))
+    case 'key':
+      return limits.take('global', principal.key_id, principal.rate_limit_per_minute ?? undefined)
+    case 'session':
+      return limits.take('global', principal.session_id)
+  }
+}
+
+function requireAccess(request: FastifyRequest, policy: RoutePolicy, public_origin: string): void {
+  const { principal } = request
+  switch (policy.access) {
+    case 'public':
+      return
+    case 'key':
+      if (principal?.kind === 'key') return
+      throw new ApiError('invalid_api_key', { hint: 'Send an API key (sk-svc-…).' })
+    case 'session':
+      if (principal?.kind !== 'session') {
+        throw new ApiError(policy.denied ?? 'invalid_api_key', {
+          hint: 'Send a session token (sess_…) from POST /auth/login as bearer.',
+        })
+      }
+      if (principal.by_cookie && !isRead(request) && isCrossSite(request, public_origin)) {
+        throw new ApiError('forbidden', {
+          message: 'This was asked for by a page of another site.',
+        })
+      }
+  }
+}
+
+function isRead(request: FastifyRequest): boolean {
+  return request.method === 'GET' || request.method === 'HEAD'
+}

@@ -1,0 +1,32 @@
+// Reads what a caller presents: a bearer token, an API key header, or the session cookie.
+
+import type { FastifyRequest } from 'fastify'
+import { readSessionCookie } from '../http/session-cookie.ts'
+
+export type Credential =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'key'; readonly secret: string }
+  | { readonly kind: 'session'; readonly secret: string; readonly by_cookie: boolean }
+  /** Something was sent that is none of ours. */
+  | { readonly kind: 'unknown' }
+
+const NONE: Credential = { kind: 'none' }
+const UNKNOWN: Credential = { kind: 'unknown' }
+
+/** Headers win over the cookie: a program that sends a token means that token. */
+export function readCredential(request: FastifyRequest): Credential {
+  const { authorization } = request.headers
+  if (authorization !== undefined) return readBearer(authorization)
+  const key = request.headers['x-api-key']
+  if (key !== undefined) return typeof key === 'string' ? { kind: 'key', secret: key } : UNKNOWN
+  const cookie = readSessionCookie(request)
+  return cookie === undefined ? NONE : { kind: 'session', secret: cookie, by_cookie: true }
+}
+
+function readBearer(authorization: string): Credential {
+  if (authorization.slice(0, 7).toLowerCase() !== 'bearer ') return UNKNOWN
+  const secret = authorization.slice(7).trim()
+  if (secret.startsWith('sk-svc-')) return { kind: 'key', secret }
+  if (secret.startsWith('sess_')) return { kind: 'session', secret, by_cookie: false }
+  return UNKNOWN
+}

@@ -1,0 +1,130 @@
+// Registration, login and the password: who somebody is, before any credential of theirs exists.
+
+import type { RateLimits } from '../http/rate-limit.ts'
+import type { Clock } from '../platform/clock.ts'
+import { type Db, violatedConstraint } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import { mintId } from '../platform/tokens.ts'
+import { openWallet, readBalance } from '../wallet/ledger.ts'
+import { hashPassword, needsRehash, requireStrongPassword, verifyPassword } from './passwords.ts'
+import { type Client, closeSessions, openSession, type Session } from './sessions.ts'
+import {
+  type AccountRow,
+  findAccount,
+  findAccountByEmail,
+  insertAccount,
+  updatePassword,
+} from './store.ts'
+
+const EMAIL_LENGTH_MAX = 254
+/** One @, something on both sides, nothing a mail header could be broken with. */
+const EMAIL_PATTERN = /^[^\s@\p{Cc}<>"(),;:\\]+@[^\s@\p{Cc}<>"(),;:\\]+$/u
+
+export type AccountParts = {
+  db: Db
+  clock: Clock
+  limits: RateLimits
+  welcome_credits: bigint
+}
+
+export type User = { id: string; email: string; balance: bigint }
+
+export type LoggedIn = Session & { user: User }
+
+export async function register(
+  parts: AccountParts,
+  given: { email: string; password: string; client: Client },
+): Promise<LoggedIn> {
+  const email = requireEmail(given.email)
+  requireStrongPassword(given.password)
+  const password_hash = await hashPassword(given.password)
+  const now = parts.clock.now()
+  const id = mintId({ at: now })
+  try {
+    return await parts.db.transaction(async (tx) => {
+      await insertAccount(tx, {
+        id,
+        email,
+        email_key: emailKey(email),
+        password_hash,
+        created_at: now,
+      })
+      const { balance } = await openWallet(tx, {
+        account_id: id,
+        welcome_credits: parts.welcome_credits,
+        at: now,
+      })
+      const session = await openSession(tx, id, { client: given.client, now })
+      return { user: { id, email, balance }, ...session }
+    })
+  } catch (error) {
+    if (violatedConstraint(error) === 'account_email_is_unique') throw new ApiError('email_exists')
+    throw error
+  }
+}
+
+export async function login(
+  parts: AccountParts,
+  given: { email: string; password: string; client: Client },
+): Promise<LoggedIn> {
+  const key = emailKey(given.email)
+  await parts.limits.require('login', `email:${key}`)
+  const account = await findAccountByEmail(parts.db, key)
+  if (!(await verifyPassword(given.password, account?.password_hash)) || !account) {
+    throw new ApiError('invalid_credentials')
+  }
+  if (needsRehash(account.password_hash)) {
+    await updatePassword(parts.db, account.id, await hashPassword(given.password))
+  }
+  const session = await openSession(parts.db, account.id, {
+    client: given.client,
+    now: parts.clock.now(),
+  })
+  return { user: await describeUser(parts.db, account), ...session }
+}
+
+export async function changePassword(
+  parts: AccountParts,
+  caller: { account_id: string; session_id: string },
+  given: { current_password: string; new_password: string },
+): Promise<void> {
+  // Counted before anything is looked at: a wrong guess is what the limit is for.
+  await parts.limits.require('password', caller.account_id)
+  const account = await requireAccount(parts.db, caller.account_id)
+  if (!(await verifyPassword(given.current_password, account.password_hash))) {
+    throw new ApiError('invalid_credentials', { message: 'The current password is wrong.' })
+  }
+  requireStrongPassword(given.new_password)
+  const password_hash = await hashPassword(given.new_password)
+  await parts.db.transaction(async (tx) => {
+    await updatePassword(tx, account.id, password_hash)
+    await closeSessions(tx, account.id, caller.session_id)
+  })
+}
+
+export async function readUser(db: Db, account_id: string): Promise<User> {
+  return await describeUser(db, await requireAccount(db, account_id))
+}
+
+export async function requireAccount(db: Db, account_id: string): Promise<AccountRow> {
+  const account = await findAccount(db, account_id)
+  if (!account) throw new ApiError('user_not_found')
+  return account
+}
+
+/** What two spellings of one address share. */
+export function emailKey(email: string): string {
+  return email.trim().normalize('NFKC').toLowerCase()
+}
+
+function requireEmail(given: string): string {
+  const email = given.trim()
+  if (email.length > EMAIL_LENGTH_MAX || !EMAIL_PATTERN.test(email))
+    throw new ApiError('invalid_email')
+  return email
+}
+
+async function describeUser(db: Db, account: AccountRow): Promise<User> {
+  const wallet = await readBalance(db, account.id)
+  return { id: account.id, email: account.email, balance: wallet?.balance ?? 0n }
+}

@@ -1,0 +1,51 @@
+// The words of our mails. Plain text first; the HTML says the same.
+
+import { html, htmlText } from '../http/html.ts'
+import type { Mail } from '../platform/mail.ts'
+import type { MailPurpose } from './store.ts'
+
+type Words = {
+  subject: string
+  path: string
+  why: string
+  action: string
+  until: string
+  ignore: string
+}
+
+const WORDS: Record<MailPurpose, Words> = {
+  verify_email: {
+    subject: 'Confirm your email address',
+    path: '/auth/verify',
+    why: 'Please confirm that this address is yours.',
+    action: 'Confirm address',
+    until: 'The link works once, for 24 hours.',
+    ignore: 'If you did not create an account, nothing happens when you ignore this mail.',
+  },
+  reset_password: {
+    subject: 'Set a new password',
+    path: '/auth/reset-password',
+    why: 'Somebody, hopefully you, asked to set a new password for your account.',
+    action: 'Set a new password',
+    until: 'The link works once, for one hour. All your sessions end when it is used.',
+    ignore: 'If it was not you, ignore this mail: your password stays as it is.',
+  },
+}
+
+export function composeMail(options: {
+  to: string
+  purpose: MailPurpose
+  token: string
+  public_url: string
+}): Mail {
+  const words = WORDS[options.purpose]
+  const link = `${options.public_url}${words.path}?token=${options.token}`
+  return {
+    to: options.to,
+    subject: words.subject,
+    text: `${words.why}\n\n${link}\n\n${words.until}\n${words.ignore}\n`,
+    html: htmlText(html`<p>${words.why}</p>
+<p><a href="${link}">${words.action}</a></p>
+<p>${words.until}<br>${words.ignore}</p>`),
+  }
+}

@@ -1,0 +1,107 @@
+// What the links in our mails open: pages for people, JSON for programs.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { sendPage } from '../http/docs-routes.ts'
+import { Success } from '../http/schemas.ts'
+import type { App } from '../http/server.ts'
+import { ApiError } from '../platform/errors.ts'
+import { type ProofParts, resetPassword, verifyEmail } from './mail-proofs.ts'
+import { renderNotice, renderResetForm } from './pages.ts'
+
+const Token = Type.String({ minLength: 1, maxLength: 200, description: 'From the mail.' })
+
+export function proofPageRoutes(app: App, parts: ProofParts): void {
+  app.get(
+    '/auth/verify',
+    {
+      config: { access: 'public', rate_limit: 'login', errors: ['bad_request', 'invalid_request'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'verify',
+        summary: 'Confirm an email address',
+        description:
+          'The link in the verification mail. Works once, for 24 hours. Browsers get a page.',
+        querystring: Type.Object({ token: Token }),
+        response: { 200: Success },
+      },
+    },
+    async (request, reply) => {
+      const done = { title: 'Address confirmed', text: 'Thank you. You can close this page.' }
+      await answer(request, reply, { work: () => verifyEmail(parts, request.query.token), done })
+    },
+  )
+  app.get(
+    '/auth/reset-password',
+    {
+      config: { access: 'public' },
+      schema: { hide: true, querystring: Type.Object({ token: Token }) },
+    },
+    (request, reply) => sendPage(reply, renderResetForm({ token: request.query.token })),
+  )
+  app.post(
+    '/auth/reset-password',
+    {
+      config: {
+        access: 'public',
+        rate_limit: 'login',
+        accepts_form: true,
+        errors: ['invalid_request', 'weak_password'],
+      },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'reset_password',
+        summary: 'Set a new password',
+        description:
+          'With the token of the mail, which works once, for one hour. Every session ends.',
+        body: Type.Object({
+          token: Token,
+          new_password: Type.String({
+            maxLength: 1_200_000,
+            description: 'At least 8 characters.',
+            examples: ['correct horse battery'],
+          }),
+        }),
+        response: { 200: Success },
+      },
+    },
+    async (request, reply) => {
+      const done = { title: 'Password changed', text: 'Log in with your new password.' }
+      const { token } = request.body
+      await answer(request, reply, { work: () => resetPassword(parts, request.body), done, token })
+    },
+  )
+}
+
+type Answer = {
+  work: () => Promise<void>
+  done: { title: string; text: string }
+  /** The form can be tried again with it. */
+  token?: string
+}
+
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: Answer,
+): Promise<void> {
+  if (!request.headers.accept?.includes('text/html')) {
+    await options.work()
+    reply.send({ success: true })
+    return
+  }
+  try {
+    await options.work()
+    sendPage(reply, renderNotice(options.done))
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status >= 500) throw error
+    sendPage(reply, renderFault(error, options), error.status)
+  }
+}
+
+function renderFault(error: ApiError, options: Answer): string {
+  if (error.code === 'weak_password' && options.token !== undefined) {
+    return renderResetForm({ token: options.token, fault: `${error.message} ${error.hint ?? ''}` })
+  }
+  return renderNotice({ title: 'This did not work', text: error.message, hint: error.hint })
+}

@@ -1,0 +1,206 @@
+// /auth: registration, sessions, mail proofs, passwords.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { sessionOf } from '../http/access.ts'
+import { Credits, Id, Success, Text, Timestamp } from '../http/schemas.ts'
+import type { App } from '../http/server.ts'
+import { readSessionCookie, setSessionCookie } from '../http/session-cookie.ts'
+import {
+  type AccountParts,
+  changePassword,
+  type LoggedIn,
+  login,
+  readUser,
+  register,
+} from './accounts.ts'
+import { type ProofParts, requestReset, requestVerification } from './mail-proofs.ts'
+import { proofPageRoutes } from './proof-routes.ts'
+import { type Client, closeSession, closeSessionOfToken, SESSION_LIFETIME_S } from './sessions.ts'
+
+export type AuthParts = AccountParts & ProofParts & { secure_cookies: boolean }
+
+const Email = Type.String({ maxLength: 1000, examples: ['ada@example.com'] })
+export const Password = Type.String({
+  maxLength: 1_200_000,
+  description: 'At least 8 characters.',
+  examples: ['correct horse battery'],
+})
+
+const User = Type.Object({
+  id: Id,
+  email: Type.String({ examples: ['ada@example.com'] }),
+  balance: Credits,
+})
+
+const LoggedInReply = Type.Object({
+  user: User,
+  session_token: Type.String({ examples: ['sess_Zk3v…'], description: 'Send it as bearer token.' }),
+  expires_at: Timestamp,
+})
+
+const Credentials = Type.Object({ email: Email, password: Password })
+
+export function authRoutes(app: App, parts: AuthParts): void {
+  credentialRoutes(app, parts)
+  sessionRoutes(app, parts)
+  mailRoutes(app, parts)
+  proofPageRoutes(app, parts)
+}
+
+function credentialRoutes(app: App, parts: AuthParts): void {
+  app.post(
+    '/auth/register',
+    {
+      config: {
+        access: 'public',
+        rate_limit: 'register',
+        errors: ['invalid_email', 'weak_password', 'email_exists'],
+      },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'register',
+        summary: 'Create an account',
+        description:
+          'Creates the account with its welcome credits, opens a session and sets the `svc_session` cookie.',
+        body: Credentials,
+        response: { 201: LoggedInReply },
+      },
+    },
+    async (request, reply) => {
+      const opened = await register(parts, { ...request.body, client: clientOf(request) })
+      reply.code(201)
+      return presentLogin(parts, reply, opened)
+    },
+  )
+  app.post(
+    '/auth/login',
+    {
+      config: { access: 'public', rate_limit: 'login', errors: ['invalid_credentials'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'login',
+        summary: 'Log in',
+        description: 'Opens a session of 24 hours and sets the `svc_session` cookie.',
+        body: Credentials,
+        response: { 200: LoggedInReply },
+      },
+    },
+    async (request, reply) => {
+      const opened = await login(parts, { ...request.body, client: clientOf(request) })
+      // A cookie planted before the login must not stay good after it.
+      const planted = readSessionCookie(request)
+      if (planted !== undefined) await closeSessionOfToken(parts.db, planted)
+      return presentLogin(parts, reply, opened)
+    },
+  )
+}
+
+function sessionRoutes(app: App, parts: AuthParts): void {
+  app.get(
+    '/auth/me',
+    {
+      config: { access: 'session', errors: ['user_not_found'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'me',
+        summary: 'Who am I?',
+        response: { 200: User },
+      },
+    },
+    (request) => readUser(parts.db, sessionOf(request).account_id),
+  )
+  app.post(
+    '/auth/logout',
+    {
+      config: { access: 'session' },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'logout',
+        summary: 'End this session',
+        response: { 200: Success },
+      },
+    },
+    async (request, reply) => {
+      await closeSession(parts.db, sessionOf(request).session_id)
+      setSessionCookie(reply, { token: '', max_age_s: 0, secure: parts.secure_cookies })
+      return { success: true as const }
+    },
+  )
+  app.post(
+    '/auth/change-password',
+    {
+      config: {
+        access: 'session',
+        errors: ['invalid_credentials', 'weak_password', 'rate_limited'],
+      },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'change_password',
+        summary: 'Change the password',
+        description:
+          'Every other session ends. A wrong current password uses up an attempt: 5 in 15 minutes.',
+        body: Type.Object({ current_password: Password, new_password: Password }),
+        response: { 200: Success },
+      },
+    },
+    async (request) => {
+      await changePassword(parts, sessionOf(request), request.body)
+      return { success: true as const }
+    },
+  )
+}
+
+function mailRoutes(app: App, parts: AuthParts): void {
+  app.post(
+    '/auth/send-verification',
+    {
+      config: { access: 'session', errors: ['rate_limited'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'send_verification',
+        summary: 'Send the verification mail',
+        description: 'At most 3 an hour. An address that is verified already uses up nothing.',
+        response: {
+          200: Type.Object({ success: Type.Literal(true), already_verified: Type.Boolean() }),
+        },
+      },
+    },
+    async (request) => ({
+      success: true as const,
+      ...(await requestVerification(parts, sessionOf(request).account_id)),
+    }),
+  )
+  app.post(
+    '/auth/forgot-password',
+    {
+      config: { access: 'public', rate_limit: 'login' },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'forgot_password',
+        summary: 'Ask for a mail to set a new password',
+        description: 'The answer is the same whether or not the address is known.',
+        body: Type.Object({ email: Text({ max: 1000, examples: ['ada@example.com'] }) }),
+        response: { 200: Success },
+      },
+    },
+    async (request) => {
+      await requestReset(parts, request.body.email)
+      return { success: true as const }
+    },
+  )
+}
+
+function presentLogin(parts: AuthParts, reply: FastifyReply, opened: LoggedIn) {
+  const { user, session_token, expires_at } = opened
+  setSessionCookie(reply, {
+    token: session_token,
+    max_age_s: SESSION_LIFETIME_S,
+    secure: parts.secure_cookies,
+  })
+  return { user, session_token, expires_at: expires_at.toISOString() }
+}
+
+function clientOf(request: FastifyRequest): Client {
+  return { ip: request.ip, user_agent: request.headers['user-agent'] }
+}

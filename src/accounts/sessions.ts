@@ -1,0 +1,99 @@
+// Sessions: opened at login, found on each request, closed by logout, a password change or 24 hours.
+
+import type { SessionPrincipal } from '../http/access.ts'
+import type { CredentialCache } from '../platform/credential-cache.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { invalidate } from '../platform/invalidation.ts'
+import { digestKey, digestSecret, mintId, mintSecret } from '../platform/tokens.ts'
+import {
+  deleteSession,
+  deleteSessionByDigest,
+  deleteSessions,
+  findSession,
+  insertSession,
+} from './store.ts'
+
+export const SESSION_PREFIX = 'sess_'
+export const SESSION_LIFETIME_S = 24 * 60 * 60
+const TOKEN_PATTERN = /^sess_[A-Za-z0-9_-]{43}$/
+const USER_AGENT_LENGTH_MAX = 300
+
+export type Session = { session_token: string; expires_at: Date }
+
+/** What the cache keeps: the session without how it was presented. */
+export type KnownSession = Omit<SessionPrincipal, 'by_cookie'>
+
+/** Who opens it, for the account's own list of sessions. */
+export type Client = { ip: string; user_agent: string | undefined }
+
+export async function openSession(
+  db: Queryable,
+  account_id: string,
+  options: { client: Client; now: Date },
+): Promise<Session> {
+  const session_token = mintSecret(SESSION_PREFIX)
+  const { now, client } = options
+  const expires_at = new Date(now.getTime() + SESSION_LIFETIME_S * 1000)
+  await insertSession(db, {
+    token_digest: digestSecret(session_token),
+    id: mintId({ at: now }),
+    account_id,
+    created_at: now,
+    expires_at,
+    ip: client.ip,
+    user_agent: client.user_agent?.replaceAll('\u0000', '').slice(0, USER_AGENT_LENGTH_MAX) ?? null,
+  })
+  return { session_token, expires_at }
+}
+
+/** From memory where possible. */
+export async function findActiveSession(
+  parts: { db: Db; sessions: CredentialCache<KnownSession> },
+  token: string,
+): Promise<KnownSession | undefined> {
+  if (!TOKEN_PATTERN.test(token)) return undefined
+  const digest = digestKey(token)
+  const known = parts.sessions.peek(digest)
+  return known ?? (await parts.sessions.load(digest, () => readSession(parts.db, token)))
+}
+
+export async function closeSession(db: Db, session_id: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    await forgetSessions(tx, await deleteSession(tx, session_id))
+  })
+}
+
+/** For a token somebody presents, good or not. */
+export async function closeSessionOfToken(db: Db, token: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    await forgetSessions(tx, await deleteSessionByDigest(tx, digestSecret(token)))
+  })
+}
+
+/** Ends the account's sessions, but for the one named. */
+export async function closeSessions(
+  tx: Tx,
+  account_id: string,
+  except_id: string | null,
+): Promise<void> {
+  await forgetSessions(tx, await deleteSessions(tx, account_id, except_id))
+}
+
+async function forgetSessions(tx: Tx, ids: readonly string[]): Promise<void> {
+  await invalidate(
+    tx,
+    ids.map((id) => `session:${id}`),
+  )
+}
+
+async function readSession(db: Db, token: string) {
+  const row = await findSession(db, digestSecret(token))
+  if (!row) return undefined
+  const value: KnownSession = {
+    kind: 'session',
+    account_id: row.account_id,
+    session_id: row.id,
+    expires_at: row.expires_at,
+  }
+  return { value, tags: [`session:${row.id}`, `account:${row.account_id}`] }
+}

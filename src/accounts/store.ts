@@ -1,0 +1,309 @@
+// SQL of accounts, sessions and the mail they are owed.
+
+import { type Queryable, statement, type Tx } from '../platform/db.ts'
+
+export type AccountRow = {
+  id: string
+  email: string
+  password_hash: string
+  email_verified_at: Date | null
+  created_at: Date
+}
+
+export type MailPurpose = 'verify_email' | 'reset_password'
+
+const INSERT_ACCOUNT = statement<object>(
+  'accounts.insert_account',
+  `insert into account (id, email, email_key, password_hash, created_at)
+   values ($1::uuid, $2::text, $3::text, $4::text, $5::timestamptz)`,
+)
+
+const FIND_ACCOUNT_BY_EMAIL = statement<AccountRow>(
+  'accounts.find_account_by_email',
+  `select id, email, password_hash, email_verified_at, created_at
+   from account
+   where email_key = $1::text`,
+)
+
+const FIND_ACCOUNT = statement<AccountRow>(
+  'accounts.find_account',
+  `select id, email, password_hash, email_verified_at, created_at
+   from account
+   where id = $1::uuid`,
+)
+
+const UPDATE_PASSWORD = statement<object>(
+  'accounts.update_password',
+  `update account
+   set password_hash = $2::text
+   where id = $1::uuid`,
+)
+
+const MARK_EMAIL_VERIFIED = statement<object>(
+  'accounts.mark_email_verified',
+  `update account
+   set email_verified_at = coalesce(email_verified_at, $3::timestamptz)
+   where id = $1::uuid
+     and email = $2::text`,
+)
+
+const INSERT_SESSION = statement<object>(
+  'accounts.insert_session',
+  `insert into session (token_digest, id, account_id, created_at, expires_at, ip, user_agent)
+   values ($1::bytea, $2::uuid, $3::uuid, $4::timestamptz, $5::timestamptz, $6::text, $7::text)`,
+)
+
+const FIND_SESSION = statement<{ id: string; account_id: string; expires_at: Date }>(
+  'accounts.find_session',
+  `select id, account_id, expires_at
+   from session
+   where token_digest = $1::bytea`,
+)
+
+const DELETE_SESSION_BY_DIGEST = statement<{ id: string }>(
+  'accounts.delete_session_by_digest',
+  `delete from session
+   where token_digest = $1::bytea
+   returning id`,
+)
+
+const DELETE_SESSION = statement<{ id: string }>(
+  'accounts.delete_session',
+  `delete from session
+   where id = $1::uuid
+   returning id`,
+)
+
+const DELETE_SESSIONS = statement<{ id: string }>(
+  'accounts.delete_sessions',
+  `delete from session
+   where account_id = $1::uuid
+     and id is distinct from $2::uuid
+   returning id`,
+)
+
+const DELETE_EXPIRED_SESSIONS = statement<{ id: string }>(
+  'accounts.delete_expired_sessions',
+  `delete from session
+   where token_digest in (
+     select token_digest from session where expires_at < $1::timestamptz limit 5000
+   )
+   returning id`,
+)
+
+const DELETE_EXPIRED_MAIL_TOKENS = statement<object>(
+  'accounts.delete_expired_mail_tokens',
+  `delete from mail_token
+   where token_digest in (
+     select token_digest from mail_token where expires_at < $1::timestamptz limit 5000
+   )`,
+)
+
+// One statement whether or not the address is known, so that the time it takes tells nothing.
+const QUEUE_MAIL_TO_EMAIL = statement<object>(
+  'accounts.queue_mail_to_email',
+  `insert into mail_outbox (id, account_id, purpose, created_at, next_attempt_at)
+   select $1::uuid, account.id, $3::text, $4::timestamptz, $4::timestamptz
+   from account
+   where email_key = $2::text`,
+)
+
+// Claimed by moving the next attempt: a sender that dies leaves the row to be tried again.
+const CLAIM_MAIL = statement<{
+  id: string
+  account_id: string
+  email: string
+  purpose: MailPurpose
+  attempts: number
+}>(
+  'accounts.claim_mail',
+  `update mail_outbox
+   set attempts = mail_outbox.attempts + 1,
+       next_attempt_at = $2::timestamptz
+   from account
+   where account.id = mail_outbox.account_id
+     and mail_outbox.id in (
+       select id
+       from mail_outbox
+       where next_attempt_at <= $1::timestamptz
+       order by next_attempt_at
+       limit 20
+       for update skip locked
+     )
+   returning mail_outbox.id, mail_outbox.account_id, account.email, mail_outbox.purpose, mail_outbox.attempts`,
+)
+
+const POSTPONE_MAIL = statement<object>(
+  'accounts.postpone_mail',
+  `update mail_outbox
+   set next_attempt_at = $2::timestamptz
+   where id = $1::uuid`,
+)
+
+const DELETE_MAIL = statement<object>(
+  'accounts.delete_mail',
+  `delete from mail_outbox
+   where id = $1::uuid`,
+)
+
+const INSERT_MAIL_TOKEN = statement<object>(
+  'accounts.insert_mail_token',
+  `insert into mail_token (token_digest, account_id, purpose, email, created_at, expires_at)
+   values ($1::bytea, $2::uuid, $3::text, $4::text, $5::timestamptz, $6::timestamptz)`,
+)
+
+// The delete is the use: of two that race, one gets the row.
+const TAKE_MAIL_TOKEN = statement<{ account_id: string; email: string; expires_at: Date }>(
+  'accounts.take_mail_token',
+  `delete from mail_token
+   where token_digest = $1::bytea
+     and purpose = $2::text
+   returning account_id, email, expires_at`,
+)
+
+const DELETE_MAIL_TOKENS = statement<object>(
+  'accounts.delete_mail_tokens',
+  `delete from mail_token
+   where account_id = $1::uuid
+     and purpose = $2::text`,
+)
+
+export async function insertAccount(
+  tx: Tx,
+  row: { id: string; email: string; email_key: string; password_hash: string; created_at: Date },
+): Promise<void> {
+  await tx.run(INSERT_ACCOUNT, [
+    row.id,
+    row.email,
+    row.email_key,
+    row.password_hash,
+    row.created_at,
+  ])
+}
+
+export async function findAccountByEmail(
+  db: Queryable,
+  email_key: string,
+): Promise<AccountRow | undefined> {
+  return (await db.run(FIND_ACCOUNT_BY_EMAIL, [email_key]))[0]
+}
+
+export async function findAccount(db: Queryable, id: string): Promise<AccountRow | undefined> {
+  return (await db.run(FIND_ACCOUNT, [id]))[0]
+}
+
+export async function updatePassword(
+  db: Queryable,
+  account_id: string,
+  password_hash: string,
+): Promise<void> {
+  await db.run(UPDATE_PASSWORD, [account_id, password_hash])
+}
+
+export async function markEmailVerified(
+  tx: Tx,
+  proof: { account_id: string; email: string; at: Date },
+): Promise<void> {
+  await tx.run(MARK_EMAIL_VERIFIED, [proof.account_id, proof.email, proof.at])
+}
+
+export async function insertSession(
+  db: Queryable,
+  row: {
+    token_digest: Buffer
+    id: string
+    account_id: string
+    created_at: Date
+    expires_at: Date
+    ip: string
+    user_agent: string | null
+  },
+): Promise<void> {
+  await db.run(INSERT_SESSION, [
+    row.token_digest,
+    row.id,
+    row.account_id,
+    row.created_at,
+    row.expires_at,
+    row.ip,
+    row.user_agent,
+  ])
+}
+
+export async function findSession(db: Queryable, token_digest: Buffer) {
+  return (await db.run(FIND_SESSION, [token_digest]))[0]
+}
+
+export async function deleteSessionByDigest(tx: Tx, token_digest: Buffer): Promise<string[]> {
+  return (await tx.run(DELETE_SESSION_BY_DIGEST, [token_digest])).map((row) => row.id)
+}
+
+export async function deleteSession(tx: Tx, id: string): Promise<string[]> {
+  return (await tx.run(DELETE_SESSION, [id])).map((row) => row.id)
+}
+
+/** Ends every session of the account but one. */
+export async function deleteSessions(
+  tx: Tx,
+  account_id: string,
+  except_id: string | null,
+): Promise<string[]> {
+  return (await tx.run(DELETE_SESSIONS, [account_id, except_id])).map((row) => row.id)
+}
+
+export async function deleteExpired(db: Queryable, now: Date): Promise<void> {
+  await db.run(DELETE_EXPIRED_SESSIONS, [now])
+  await db.run(DELETE_EXPIRED_MAIL_TOKENS, [now])
+}
+
+export async function queueMailToEmail(
+  db: Queryable,
+  mail: { id: string; email_key: string; purpose: MailPurpose; at: Date },
+): Promise<void> {
+  await db.run(QUEUE_MAIL_TO_EMAIL, [mail.id, mail.email_key, mail.purpose, mail.at])
+}
+
+export async function claimMail(db: Queryable, now: Date, lease_until: Date) {
+  return await db.run(CLAIM_MAIL, [now, lease_until])
+}
+
+export async function postponeMail(db: Queryable, id: string, until: Date): Promise<void> {
+  await db.run(POSTPONE_MAIL, [id, until])
+}
+
+export async function deleteMail(db: Queryable, id: string): Promise<void> {
+  await db.run(DELETE_MAIL, [id])
+}
+
+export async function insertMailToken(
+  db: Queryable,
+  row: {
+    token_digest: Buffer
+    account_id: string
+    purpose: MailPurpose
+    email: string
+    created_at: Date
+    expires_at: Date
+  },
+): Promise<void> {
+  await db.run(INSERT_MAIL_TOKEN, [
+    row.token_digest,
+    row.account_id,
+    row.purpose,
+    row.email,
+    row.created_at,
+    row.expires_at,
+  ])
+}
+
+export async function takeMailToken(tx: Tx, token_digest: Buffer, purpose: MailPurpose) {
+  return (await tx.run(TAKE_MAIL_TOKEN, [token_digest, purpose]))[0]
+}
+
+export async function deleteMailTokens(
+  tx: Tx,
+  account_id: string,
+  purpose: MailPurpose,
+): Promise<void> {
+  await tx.run(DELETE_MAIL_TOKENS, [account_id, purpose])
+}

@@ -1,0 +1,53 @@
+// The HTTP application: what every request passes, then every domain's routes, in a visible order.
+
+import { addAuthentication } from './access/authenticate.ts'
+import { authRoutes } from './accounts/routes.ts'
+import type { Parts } from './compose.ts'
+import { type Documentation, docsRoutes } from './http/docs-routes.ts'
+import { healthRoutes } from './http/health-routes.ts'
+import { buildDocument, collectRoutes } from './http/openapi.ts'
+import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
+import { keyRoutes } from './keys/routes.ts'
+
+export type AppOptions = {
+  wakeMailSender?: () => void
+  request_timeout_ms?: number
+  /** Routes of a test or a benchmark, under the same roof as ours. */
+  addRoutes?: (app: App) => void
+}
+
+export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<App> {
+  const { config } = parts
+  const public_url = config.PUBLIC_URL
+  const app = createHttpServer({
+    ...parts,
+    public_url,
+    trust_proxy: config.TRUST_PROXY,
+    ...(options.request_timeout_ms !== undefined && {
+      request_timeout_ms: options.request_timeout_ms,
+    }),
+  })
+  const routes = await collectRoutes(app, public_url)
+  addAuthentication(app, { ...parts, public_url })
+
+  const documentation: Documentation = { document: undefined }
+  healthRoutes(app, { ...parts, metrics_token: config.METRICS_TOKEN })
+  docsRoutes(app, documentation, public_url)
+  authRoutes(app, {
+    ...parts,
+    welcome_credits: config.WELCOME_CREDITS,
+    secure_cookies: public_url.startsWith('https:'),
+    wakeMailSender: options.wakeMailSender ?? (() => {}),
+  })
+  keyRoutes(app, {
+    ...parts,
+    keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
+    rate_limit_per_minute: config.RATE_LIMIT_PER_MINUTE,
+  })
+  options.addRoutes?.(app)
+  addMethodNotAllowed(app, routes)
+
+  await app.ready()
+  documentation.document = buildDocument(app, routes)
+  return app
+}

@@ -1,0 +1,136 @@
+// The command line: a table of commands, each a few lines over the same parts the service is made of.
+
+import { existsSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { closeParts, compose, type Parts } from '../compose.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { joinDatabase } from '../database.ts'
+import { readDocument } from '../document.ts'
+import { changeKeyLimit } from '../keys/keys.ts'
+import { ApiError } from '../platform/errors.ts'
+import { createLog } from '../platform/log.ts'
+import { migrate } from '../platform/migrate.ts'
+import { describeStartFault, serve } from './server.ts'
+
+type Command = {
+  usage: string
+  summary: string
+  run(args: readonly string[]): Promise<void>
+}
+
+/** The caller's mistake: the message is shown with the usage, no stack. */
+class UsageError extends Error {}
+
+const LIMIT_MAX = 1_000_000
+
+const COMMANDS: Record<string, Command> = {
+  serve: {
+    usage: 'svc serve',
+    summary: 'Start the service (what `npm start` does). Settings: .env.example',
+    run: serve,
+  },
+  migrate: {
+    usage: 'svc migrate',
+    summary: 'Apply the migrations that are missing and say which.',
+    async run() {
+      await withDatabase(async (url) => {
+        const applied = await migrate(url)
+        print(applied.length === 0 ? 'nothing to apply' : applied.join('\n'))
+      })
+    },
+  },
+  'key-limit': {
+    usage: 'svc key-limit <key id> <requests per minute>',
+    summary: 'Set the rate limit of one API key. Takes effect within a second.',
+    async run([id, per_minute]) {
+      if (id === undefined || per_minute === undefined)
+        throw new UsageError('two arguments are needed')
+      const limit = requireInteger(per_minute, { min: 1, max: LIMIT_MAX })
+      await withParts(async (parts) => {
+        const { name } = await changeKeyLimit(parts.db, id, limit)
+        print(`key ${id} (${name}): ${limit} requests a minute`)
+      })
+    },
+  },
+  openapi: {
+    usage: 'svc openapi',
+    summary: 'Print the OpenAPI document.',
+    async run() {
+      print(JSON.stringify(await readDocument(process.env['PUBLIC_URL']), null, 2))
+    },
+  },
+}
+
+async function main(argv: readonly string[]): Promise<void> {
+  if (existsSync('.env')) process.loadEnvFile('.env')
+  const [name = 'help', ...rest] = argv
+  const command = COMMANDS[name]
+  if (name === 'help' || name === '--help' || name === '-h') return print(usage())
+  if (!command) throw new UsageError(`there is no command ${name}\n\n${usage()}`)
+  const { values, positionals } = parseArgs({
+    args: [...rest],
+    allowPositionals: true,
+    options: { help: { type: 'boolean', short: 'h' } },
+  })
+  if (values.help) return print(`${command.usage}\n\n${command.summary}`)
+  try {
+    await command.run(positionals)
+  } catch (error) {
+    if (error instanceof UsageError) error.message += `\nusage: ${command.usage}`
+    throw error
+  }
+}
+
+function usage(): string {
+  const width = Math.max(...Object.values(COMMANDS).map((command) => command.usage.length))
+  const lines = Object.values(COMMANDS).map(
+    (command) => `  ${command.usage.padEnd(width)}  ${command.summary}`,
+  )
+  return `Usage:\n${lines.join('\n')}`
+}
+
+async function withDatabase(work: (url: string, config: Config) => Promise<void>): Promise<void> {
+  const config = loadConfig(process.env)
+  const database = await joinDatabase(config)
+  try {
+    await work(database.url, config)
+  } finally {
+    await database.close()
+  }
+}
+
+async function withParts(work: (parts: Parts) => Promise<void>): Promise<void> {
+  await withDatabase(async (database_url, config) => {
+    const parts = compose({ config, database_url, log: createLog({ level: 'warn' }) })
+    try {
+      await work(parts)
+    } finally {
+      await closeParts(parts)
+    }
+  })
+}
+
+function requireInteger(text: string, range: { min: number; max: number }): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= range.min && value <= range.max) return value
+  throw new UsageError(`${text} is not a whole number from ${range.min} to ${range.max}`)
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  const { HOST = '127.0.0.1', PORT = '8080' } = process.env
+  const told = error instanceof UsageError || error instanceof ApiError || isArgumentFault(error)
+  const message =
+    told && error instanceof Error ? error.message : describeStartFault(error, { HOST, PORT })
+  process.stderr.write(`svc: ${message}\n`)
+  process.exit(told ? 2 : 1)
+})
+
+function isArgumentFault(error: unknown): boolean {
+  return (
+    error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
+  )
+}

@@ -1,0 +1,93 @@
+// Makes every part once and hands them out: the only place where pools, clocks, caches and clients are made.
+
+import path from 'node:path'
+import type { KnownSession } from './accounts/sessions.ts'
+import type { Config } from './config.ts'
+import type { KeyPrincipal } from './http/access.ts'
+import { createLifecycle } from './http/lifecycle.ts'
+import { limitsFrom, RateLimits } from './http/rate-limit.ts'
+import { LastUsed } from './keys/last-used.ts'
+import { type Clock, systemClock } from './platform/clock.ts'
+import { CredentialCache } from './platform/credential-cache.ts'
+import { Db } from './platform/db.ts'
+import { InvalidationFeed } from './platform/invalidation.ts'
+import type { Log } from './platform/log.ts'
+import { createMailer } from './platform/mail.ts'
+import { createMetrics, type Metrics } from './platform/metrics.ts'
+
+export type Parts = ReturnType<typeof compose>
+
+export type ComposeOptions = {
+  config: Config
+  database_url: string
+  log: Log
+  clock?: Clock
+}
+
+export function compose(options: ComposeOptions) {
+  const { config, log } = options
+  const metrics = createMetrics()
+  const db = new Db({
+    url: options.database_url,
+    pool_size: config.DATABASE_POOL_SIZE,
+    application_name: `svc ${config.ROLE}`,
+    observe: (statement, seconds) => metrics.db_statements.labels(statement).observe(seconds),
+  })
+  const { keys, sessions, feed } = composeCredentials(options, db, metrics)
+  return {
+    config,
+    log,
+    clock: options.clock ?? systemClock,
+    metrics,
+    db,
+    keys,
+    sessions,
+    feed,
+    limits: composeLimits(config, log, metrics),
+    last_used: new LastUsed(),
+    lifecycle: createLifecycle(),
+    mailer: createMailer({
+      smtp_url: config.SMTP_URL,
+      from: config.MAIL_FROM,
+      folder: path.join(config.DATA_DIR, 'mail'),
+    }),
+  }
+}
+
+export async function closeParts(parts: Parts): Promise<void> {
+  await parts.feed.stop()
+  await parts.limits.close()
+  parts.mailer.close()
+  await parts.db.close()
+}
+
+function composeCredentials(options: ComposeOptions, db: Db, metrics: Metrics) {
+  const cache = <Value extends object>(kind: string) =>
+    new CredentialCache<Value>({
+      isTrusted: () => feed.trusted,
+      observe: (outcome) => metrics.credential_cache.labels(kind, outcome).inc(),
+    })
+  const keys = cache<KeyPrincipal>('key')
+  const sessions = cache<KnownSession>('session')
+  const feed = new InvalidationFeed({
+    db,
+    url: options.database_url,
+    log: options.log,
+    caches: [keys, sessions],
+    onTrust: (trusted) => metrics.credential_cache_trusted.set(trusted ? 1 : 0),
+  })
+  return { keys, sessions, feed }
+}
+
+function composeLimits(config: Config, log: Log, metrics: Metrics): RateLimits {
+  return new RateLimits({
+    limits: limitsFrom(config),
+    redis_url: config.REDIS_URL,
+    log,
+    events: {
+      onShared: (shared) => metrics.rate_limit_shared.set(shared ? 1 : 0),
+      onFallback: () => metrics.rate_limit_fallbacks.inc(),
+      onRefused: (limit) => metrics.rate_limited.labels(limit).inc(),
+    },
+  })
+}

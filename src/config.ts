@@ -1,0 +1,252 @@
+// Every setting, in one table: its type, default and meaning. .env.example is generated from it.
+// A wrong value stops the start with one line that names the variable, the value and what is allowed.
+
+import { BlockList, isIP } from 'node:net'
+import { LOG_LEVELS } from './platform/log.ts'
+import { CREDITS_MAX } from './platform/money.ts'
+
+type Setting<Value> = {
+  readonly doc: string
+  readonly fallback: Value
+  /** What is allowed, in words. */
+  readonly allowed: string
+  /** undefined: the text is not allowed. */
+  readonly parse: (text: string) => Value | undefined
+  readonly secret?: boolean
+}
+
+const WINDOW_MAX = 1_000_000
+
+const SETTINGS = {
+  PORT: integer({
+    fallback: 8080,
+    min: 0,
+    max: 65_535,
+    doc: 'Port of the gateway; 0 takes a free one.',
+  }),
+  HOST: text({ fallback: '127.0.0.1', doc: 'Address to listen on. 0.0.0.0 for every interface.' }),
+  PUBLIC_URL: url({
+    protocols: ['http:', 'https:'],
+    doc: 'Base of links, docs_url and the OAuth issuer. Default: http://localhost:$PORT',
+  }),
+  SVC_MODE: choice(['sandbox', 'live'] as const, {
+    doc: 'sandbox: parts without credentials use built-in stand-ins. live: never.',
+  }),
+  ROLE: choice(['all', 'api', 'worker'] as const, {
+    doc: 'api serves HTTP only, worker runs background work only. Any number of each may share one database.',
+  }),
+  WORKERS: integer({
+    fallback: 1,
+    min: 1,
+    max: 256,
+    doc: 'HTTP processes to fork on this machine.',
+  }),
+  DATA_DIR: text({
+    fallback: '.data',
+    doc: 'Folder of the embedded database, generated secrets and captured mail.',
+  }),
+  DATABASE_URL: url({
+    protocols: ['postgres:', 'postgresql:'],
+    secret: true,
+    doc: 'PostgreSQL 15 or newer. Without it an embedded PostgreSQL runs in DATA_DIR.',
+  }),
+  DATABASE_POOL_SIZE: integer({
+    fallback: 10,
+    min: 2,
+    max: 1000,
+    doc: 'Most database connections of one process.',
+  }),
+  REDIS_URL: url({
+    protocols: ['redis:', 'rediss:'],
+    secret: true,
+    doc: 'Redis or Valkey: rate limits shared by all processes. Without it each process counts alone.',
+  }),
+  WELCOME_CREDITS: credits({
+    fallback: 1_000_000n,
+    doc: 'Credits of a new account (1,000,000 = $1).',
+  }),
+  RATE_LIMIT_PER_MINUTE: limit({
+    fallback: 100,
+    doc: 'Requests a minute per key, token, session or IP.',
+  }),
+  REGISTER_LIMIT_PER_MINUTE: limit({ fallback: 3, doc: 'Registrations a minute per IP.' }),
+  LOGIN_LIMIT_PER_MINUTE: limit({ fallback: 5, doc: 'Logins a minute per IP and per email.' }),
+  VERIFICATION_LIMIT_PER_HOUR: limit({ fallback: 3, doc: 'Verification mails an hour per user.' }),
+  PASSWORD_LIMIT_PER_15_MINUTES: limit({
+    fallback: 5,
+    doc: 'Password changes, right or wrong, in 15 minutes per user.',
+  }),
+  KEYS_PER_ACCOUNT_MAX: limit({ fallback: 1000, doc: 'Most API keys of one account at a time.' }),
+  SMTP_URL: url({
+    protocols: ['smtp:', 'smtps:'],
+    secret: true,
+    doc: 'Mail server, for example smtp://user:password@mail.example.com:587. Without it mail is kept in DATA_DIR/mail.',
+  }),
+  MAIL_FROM: text({ fallback: 'Svc <no-reply@localhost>', doc: 'Sender of mail.' }),
+  TRUST_PROXY: networks({
+    doc: 'CIDR ranges of the proxies that may set X-Forwarded-For, separated by commas.',
+  }),
+  METRICS_TOKEN: optionalText({
+    secret: true,
+    doc: 'Bearer token of /metrics. Without it /metrics answers loopback callers only.',
+  }),
+  LOG_LEVEL: choice(LOG_LEVELS, { fallback: 'info', doc: 'How much is logged.' }),
+  DRAIN_MS: integer({
+    fallback: 1000,
+    min: 0,
+    max: 600_000,
+    doc: 'After SIGTERM: how long /ready says 503 before the port closes. 5000 behind a load balancer.',
+  }),
+  SHUTDOWN_GRACE_MS: integer({
+    fallback: 120_000,
+    min: 0,
+    max: 3_600_000,
+    doc: 'After SIGTERM: how long running requests and streams may take to end.',
+  }),
+} as const
+
+export type SettingName = keyof typeof SETTINGS
+
+type Values = {
+  readonly [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer Value>
+    ? Value
+    : never
+}
+
+export type Config = Omit<Values, 'PUBLIC_URL'> & { readonly PUBLIC_URL: string }
+
+export class ConfigError extends Error {}
+
+export function loadConfig(env: Record<string, string | undefined>): Config {
+  const values: Record<string, unknown> = {}
+  for (const [name, setting] of settingEntries()) {
+    const given = env[name]
+    const value = given === undefined || given === '' ? setting.fallback : setting.parse(given)
+    if (value === undefined && given) throw new ConfigError(describeFault(name, given, setting))
+    values[name] = value
+  }
+  const config = values as Values
+  return {
+    ...config,
+    PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, ''),
+  }
+}
+
+/** The text of .env.example: every setting with its meaning and default, all commented out. */
+export function describeSettings(): string {
+  const head =
+    '# Every setting of Svc. Copy to .env and change what you need; a line that is commented out has its default.\n'
+  const lines = settingEntries().map(([name, setting]) => {
+    return `\n# ${setting.doc}\n# Allowed: ${setting.allowed}\n#${name}=${describeValue(setting.fallback)}\n`
+  })
+  return head + lines.join('')
+}
+
+function describeValue(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+    ? String(value)
+    : ''
+}
+
+function settingEntries(): [SettingName, Setting<unknown>][] {
+  return Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]
+}
+
+function describeFault(name: string, given: string, setting: Setting<unknown>): string {
+  const shown = setting.secret ? '(hidden)' : JSON.stringify(given)
+  return `${name}=${shown} is not allowed: expected ${setting.allowed}`
+}
+
+function integer(options: {
+  fallback: number
+  min: number
+  max: number
+  doc: string
+}): Setting<number> {
+  return {
+    doc: options.doc,
+    fallback: options.fallback,
+    allowed: `a whole number from ${options.min} to ${options.max}`,
+    parse: (given) => {
+      const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
+      return value >= options.min && value <= options.max ? value : undefined
+    },
+  }
+}
+
+function limit(options: { fallback: number; doc: string }): Setting<number> {
+  return integer({ ...options, min: 1, max: WINDOW_MAX })
+}
+
+function credits(options: { fallback: bigint; doc: string }): Setting<bigint> {
+  return {
+    ...options,
+    allowed: `a whole number of credits from 0 to ${CREDITS_MAX}`,
+    parse: (given) => {
+      const value = /^\d{1,16}$/.test(given) ? BigInt(given) : -1n
+      return value >= 0n && value <= CREDITS_MAX ? value : undefined
+    },
+  }
+}
+
+function text(options: { fallback: string; doc: string }): Setting<string> {
+  return { ...options, allowed: 'text', parse: (given) => given }
+}
+
+function optionalText(options: { doc: string; secret?: boolean }): Setting<string | undefined> {
+  return { ...options, fallback: undefined, allowed: 'text', parse: (given) => given }
+}
+
+function choice<const Value extends string>(
+  values: readonly [Value, ...Value[]],
+  options: { doc: string; fallback?: NoInfer<Value> },
+): Setting<Value> {
+  return {
+    doc: options.doc,
+    fallback: options.fallback ?? values[0],
+    allowed: values.join(' | '),
+    parse: (given) => values.find((value) => value === given),
+  }
+}
+
+function url(options: {
+  protocols: readonly string[]
+  doc: string
+  secret?: boolean
+}): Setting<string | undefined> {
+  return {
+    doc: options.doc,
+    ...(options.secret && { secret: true }),
+    fallback: undefined,
+    allowed: `an address that starts with ${options.protocols.map((one) => `${one}//`).join(' or ')}`,
+    parse: (given) => {
+      const parsed = URL.parse(given)
+      return parsed && options.protocols.includes(parsed.protocol) ? given : undefined
+    },
+  }
+}
+
+/** `true` or a hop count would let a caller choose its own address, so only ranges are taken. */
+function networks(options: { doc: string }): Setting<readonly string[]> {
+  return {
+    ...options,
+    fallback: [],
+    allowed: 'CIDR ranges such as 10.0.0.0/8,fd00::/8',
+    parse: (given) => {
+      const ranges = given.split(',').map((range) => range.trim())
+      return ranges.every(isNetwork) ? ranges : undefined
+    },
+  }
+}
+
+function isNetwork(range: string): boolean {
+  const [address = '', bits = ''] = range.split('/')
+  const family = isIP(address)
+  if (family === 0 || !/^\d{1,3}$/.test(bits)) return false
+  try {
+    new BlockList().addSubnet(address, Number(bits), family === 4 ? 'ipv4' : 'ipv6')
+    return Number(bits) > 0
+  } catch {
+    return false
+  }
+}

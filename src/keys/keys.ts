@@ -1,0 +1,139 @@
+// API keys: issue, list, revoke, and the look-up that every call makes.
+
+import type { KeyPrincipal } from '../http/access.ts'
+import { toPage } from '../http/schemas.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { CredentialCache } from '../platform/credential-cache.ts'
+import type { Db } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import { invalidate } from '../platform/invalidation.ts'
+import {
+  digestKey,
+  digestSecret,
+  isUuid,
+  isWellFormedApiKey,
+  mintApiKey,
+  mintId,
+} from '../platform/tokens.ts'
+import {
+  type BillingMode,
+  findKeyByDigest,
+  insertKey,
+  type KeyRow,
+  listKeys,
+  lockAndCountKeys,
+  markRevoked,
+  type SpendPeriod,
+  setRateLimit,
+} from './store.ts'
+
+const PREFIX_LENGTH = 12
+
+export type KeyParts = {
+  db: Db
+  clock: Clock
+  keys: CredentialCache<KeyPrincipal>
+  keys_per_account_max: number
+}
+
+export type KeyRequest = {
+  name: string
+  billing_mode: BillingMode
+  expires_at: Date | null
+  rate_limit_per_minute: number | null
+  spend_limit: { credits: bigint; period: SpendPeriod } | null
+}
+
+/** The secret is in the answer and nowhere else, ever. */
+export async function issueKey(
+  parts: KeyParts,
+  account_id: string,
+  wanted: KeyRequest,
+): Promise<{ key: string; row: KeyRow }> {
+  const now = parts.clock.now()
+  if (wanted.expires_at && wanted.expires_at <= now) {
+    throw new ApiError('bad_request', { message: 'body.expires_at is in the past.' })
+  }
+  const key = mintApiKey()
+  const row = await parts.db.transaction(async (tx) => {
+    if ((await lockAndCountKeys(tx, account_id)) >= parts.keys_per_account_max) {
+      throw new ApiError('bad_request', {
+        message: `An account has at most ${parts.keys_per_account_max} keys.`,
+        hint: 'Delete keys that are not used any more.',
+      })
+    }
+    return await insertKey(tx, {
+      id: mintId({ at: now }),
+      account_id,
+      token_digest: digestSecret(key),
+      name: wanted.name,
+      billing_mode: wanted.billing_mode,
+      client_id: null,
+      prefix: key.slice(0, PREFIX_LENGTH),
+      created_at: now,
+      expires_at: wanted.expires_at,
+      rate_limit_per_minute: wanted.rate_limit_per_minute,
+      spend_limit_credits: wanted.spend_limit?.credits ?? null,
+      spend_limit_period: wanted.spend_limit?.period ?? null,
+    })
+  })
+  return { key, row }
+}
+
+export async function listActiveKeys(
+  parts: KeyParts,
+  account_id: string,
+  page: { cursor: string | undefined; limit: number },
+) {
+  const before_id = page.cursor ?? null
+  if (before_id !== null && !isUuid(before_id)) {
+    throw new ApiError('bad_request', { message: 'query.cursor is not one of ours.' })
+  }
+  const rows = await listKeys(parts.db, account_id, { before_id, count: page.limit + 1 })
+  return toPage(rows, page.limit, (row) => row.id)
+}
+
+export async function revokeKey(parts: KeyParts, account_id: string, id: string): Promise<void> {
+  if (!isUuid(id)) throw new ApiError('not_found')
+  await parts.db.transaction(async (tx) => {
+    const revoked = await markRevoked(tx, { id, account_id, at: parts.clock.now() })
+    if (!revoked) throw new ApiError('not_found')
+    await invalidate(tx, [`key:${id}`])
+  })
+}
+
+/** For operators: raises or lowers the limit of one key. */
+export async function changeKeyLimit(
+  db: Db,
+  id: string,
+  per_minute: number,
+): Promise<{ name: string }> {
+  if (!isUuid(id)) throw new ApiError('not_found', { message: `There is no key ${id}.` })
+  return await db.transaction(async (tx) => {
+    const changed = await setRateLimit(tx, id, per_minute)
+    if (!changed) throw new ApiError('not_found', { message: `There is no key ${id}.` })
+    await invalidate(tx, [`key:${id}`])
+    return changed
+  })
+}
+
+/** From memory where possible. */
+export async function findActiveKey(
+  parts: Pick<KeyParts, 'db' | 'keys'>,
+  secret: string,
+): Promise<KeyPrincipal | undefined> {
+  const digest = digestKey(secret)
+  const known = parts.keys.peek(digest)
+  if (known) return known
+  // Junk is refused without a query. Whatever is in memory has passed this check before.
+  if (!isWellFormedApiKey(secret)) return undefined
+  return await parts.keys.load(digest, () => readKey(parts.db, secret))
+}
+
+async function readKey(db: Db, secret: string) {
+  const row = await findKeyByDigest(db, digestSecret(secret))
+  if (!row) return undefined
+  const { id, last_used_at: _, ...rest } = row
+  const value: KeyPrincipal = { kind: 'key', key_id: id, ...rest }
+  return { value, tags: [`key:${id}`, `account:${row.account_id}`] }
+}

@@ -1,0 +1,209 @@
+// /developers/keys, and what a key may know about itself.
+
+import { type Static, Type } from 'typebox'
+import { keyOf, sessionOf } from '../http/access.ts'
+import {
+  Credits,
+  Id,
+  Nullable,
+  Page,
+  PageQuery,
+  Success,
+  Text,
+  Timestamp,
+} from '../http/schemas.ts'
+import type { App } from '../http/server.ts'
+import { ApiError } from '../platform/errors.ts'
+import { CREDITS_MAX } from '../platform/money.ts'
+import { issueKey, type KeyParts, type KeyRequest, listActiveKeys, revokeKey } from './keys.ts'
+import type { KeyRow } from './store.ts'
+
+const BillingMode = Type.Enum(['developer', 'user'], {
+  description: 'Who pays: `developer`, or the end `user` who is named with each call.',
+})
+const SpendPeriod = Type.Enum(['day', 'month', 'total'])
+
+const KeyDescription = Type.Object({
+  id: Id,
+  name: Type.String({ examples: ['production'] }),
+  billing_mode: BillingMode,
+  client_id: Nullable(Type.String({ description: 'The app it is bound to.' })),
+  prefix: Type.String({ description: 'The first 12 characters.', examples: ['sk-svc-4fT9x'] }),
+  created_at: Timestamp,
+  last_used_at: Nullable(Timestamp),
+  expires_at: Nullable(Timestamp),
+  rate_limit_per_minute: Nullable(Type.Integer()),
+  spend_limit_credits: Nullable(Credits),
+  spend_limit_period: Nullable(SpendPeriod),
+})
+
+const NewKey = Type.Object({
+  name: Text({ min: 1, max: 200, description: 'For your own eyes.', examples: ['production'] }),
+  billing_mode: BillingMode,
+  expires_at: Type.Optional(Nullable(Timestamp)),
+  rate_limit_per_minute: Type.Optional(
+    Nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'At most what the service allows.',
+      }),
+    ),
+  ),
+  spend_limit_credits: Type.Optional(
+    Nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: Number(CREDITS_MAX),
+        description: 'Calls that would spend more are refused. Needs `spend_limit_period`.',
+        examples: [5_000_000],
+      }),
+    ),
+  ),
+  spend_limit_period: Type.Optional(Nullable(SpendPeriod)),
+})
+
+const IssuedKey = Type.Object({
+  key: Type.String({
+    description: 'The secret. Shown once, stored nowhere.',
+    examples: ['sk-svc-4fT9xQ2mWb7LrK0sVn3EjH5uYc0aBcDe'],
+  }),
+  ...KeyDescription.properties,
+})
+
+export function keyRoutes(app: App, parts: KeyParts & { rate_limit_per_minute: number }): void {
+  app.post(
+    '/developers/keys',
+    {
+      config: { access: 'session' },
+      schema: {
+        tags: ['API keys'],
+        operationId: 'create_key',
+        summary: 'Create a key',
+        description:
+          'To rotate: create a new key, deploy it, then delete the old one; both work meanwhile.',
+        body: NewKey,
+        response: { 201: IssuedKey },
+      },
+    },
+    async (request, reply) => {
+      const wanted = readRequest(request.body, parts.rate_limit_per_minute)
+      const { key, row } = await issueKey(parts, sessionOf(request).account_id, wanted)
+      reply.code(201)
+      return { key, ...presentKey(row) }
+    },
+  )
+  app.get(
+    '/developers/keys',
+    {
+      config: { access: 'session', errors: ['bad_request'] },
+      schema: {
+        tags: ['API keys'],
+        operationId: 'list_keys',
+        summary: 'List keys',
+        description: 'Newest first, without secrets.',
+        querystring: PageQuery,
+        response: { 200: Page(KeyDescription) },
+      },
+    },
+    async (request) => {
+      const { cursor, limit } = request.query
+      const page = await listActiveKeys(parts, sessionOf(request).account_id, { cursor, limit })
+      return { ...page, data: page.data.map(presentKey) }
+    },
+  )
+  app.delete(
+    '/developers/keys/:id',
+    {
+      config: { access: 'session', errors: ['not_found'] },
+      schema: {
+        tags: ['API keys'],
+        operationId: 'revoke_key',
+        summary: 'Revoke a key',
+        description: 'Takes effect at once, on every machine within a second.',
+        params: Type.Object({ id: Type.String() }),
+        response: { 200: Success },
+      },
+    },
+    async (request) => {
+      await revokeKey(parts, sessionOf(request).account_id, request.params.id)
+      return { success: true as const }
+    },
+  )
+  describeOwnKeyRoute(app, parts.rate_limit_per_minute)
+}
+
+function describeOwnKeyRoute(app: App, default_limit: number): void {
+  app.get(
+    '/v1/key',
+    {
+      config: { access: 'key' },
+      schema: {
+        tags: ['API keys'],
+        operationId: 'own_key',
+        summary: 'Which key is this?',
+        description: 'What the key that makes the call is, and its limits.',
+        response: {
+          200: Type.Object({
+            id: Id,
+            name: Type.String(),
+            billing_mode: BillingMode,
+            client_id: Nullable(Type.String()),
+            prefix: Type.String({ examples: ['sk-svc-4fT9x'] }),
+            expires_at: Nullable(Timestamp),
+            rate_limit_per_minute: Type.Integer(),
+            spend_limit_credits: Nullable(Credits),
+            spend_limit_period: Nullable(SpendPeriod),
+          }),
+        },
+      },
+    },
+    (request, reply) => {
+      const key = keyOf(request)
+      reply.send({
+        id: key.key_id,
+        name: key.name,
+        billing_mode: key.billing_mode,
+        client_id: key.client_id,
+        prefix: key.prefix,
+        expires_at: key.expires_at?.toISOString() ?? null,
+        rate_limit_per_minute: key.rate_limit_per_minute ?? default_limit,
+        spend_limit_credits: key.spend_limit_credits,
+        spend_limit_period: key.spend_limit_period,
+      })
+    },
+  )
+}
+
+function readRequest(body: Static<typeof NewKey>, limit_max: number): KeyRequest {
+  const { spend_limit_credits: credits, spend_limit_period: period } = body
+  if ((credits === undefined || credits === null) !== (period === undefined || period === null)) {
+    throw new ApiError('bad_request', {
+      message: 'body.spend_limit_credits and body.spend_limit_period come together.',
+    })
+  }
+  const wanted_limit = body.rate_limit_per_minute ?? null
+  if (wanted_limit !== null && wanted_limit > limit_max) {
+    throw new ApiError('bad_request', {
+      message: `body.rate_limit_per_minute is above ${limit_max}.`,
+      hint: 'Ask the operator of this service to raise the limit of a key.',
+    })
+  }
+  return {
+    name: body.name,
+    billing_mode: body.billing_mode,
+    expires_at: body.expires_at ? new Date(body.expires_at) : null,
+    rate_limit_per_minute: wanted_limit,
+    spend_limit: credits && period ? { credits: BigInt(credits), period } : null,
+  }
+}
+
+function presentKey(row: KeyRow) {
+  const { account_id: _, ...rest } = row
+  return {
+    ...rest,
+    created_at: row.created_at.toISOString(),
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+    expires_at: row.expires_at?.toISOString() ?? null,
+  }
+}

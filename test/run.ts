@@ -1,0 +1,54 @@
+// Runs every test: gets the system parts, starts one PostgreSQL server for all of them, and hands the files
+// to Node's test runner. `node test/run.ts [--long] [part of a file name …]`
+
+import { spawn } from 'node:child_process'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
+import { installSystemParts } from './support/system-parts.ts'
+
+const CONCURRENCY = 2
+const TEST_TIMEOUT_MS = 300_000
+const LONG_TEST_TIMEOUT_MS = 3_600_000
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { long: { type: 'boolean', default: false } },
+})
+
+const files = globSync('{src,test,sandbox}/**/*.test.ts')
+  .filter((file) => file !== path.join('test', 'tidy.test.ts'))
+  .filter((file) => positionals.length === 0 || positionals.some((part) => file.includes(part)))
+  .sort()
+if (files.length === 0) throw new Error('no test file has that name')
+
+installSystemParts()
+const folder = mkdtempSync(path.join(tmpdir(), 'svc-tests-'))
+const postgres = await startEmbeddedPostgres({ data_dir: folder, log: () => {} })
+try {
+  process.exitCode = await runTests(postgres.url)
+} finally {
+  await postgres.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function runTests(database_url: string): Promise<number> {
+  const timeout_ms = values.long ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS
+  const options = [
+    '--test',
+    `--test-concurrency=${CONCURRENCY}`,
+    `--test-timeout=${timeout_ms}`,
+    '--test-force-exit',
+  ]
+  const child = spawn(process.execPath, [...options, ...files], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      SVC_TEST_DATABASE_URL: database_url,
+      ...(values.long && { SVC_LONG: '1' }),
+    },
+  })
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
+}
