@@ -4,6 +4,7 @@ import type { RateLimits } from '../http/rate-limit.ts'
 import type { Clock } from '../platform/clock.ts'
 import { type Db, violatedConstraint } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import type { InvalidationFeed } from '../platform/invalidation.ts'
 import { mintId } from '../platform/tokens.ts'
 import { openWallet, readBalance } from '../wallet/ledger.ts'
 import { hashPassword, needsRehash, requireStrongPassword, verifyPassword } from './passwords.ts'
@@ -22,6 +23,7 @@ const EMAIL_PATTERN = /^[^\s@\p{Cc}<>"(),;:\\]+@[^\s@\p{Cc}<>"(),;:\\]+$/u
 
 export type AccountParts = {
   db: Db
+  feed: InvalidationFeed
   clock: Clock
   limits: RateLimits
   welcome_credits: bigint
@@ -98,7 +100,10 @@ export async function changePassword(
   const password_hash = await hashPassword(given.new_password)
   await parts.db.transaction(async (tx) => {
     await updatePassword(tx, account.id, password_hash)
-    await closeSessions(tx, account.id, caller.session_id)
+    await closeSessions(parts.feed, tx, {
+      account_id: account.id,
+      except_id: caller.session_id,
+    })
   })
 }
 

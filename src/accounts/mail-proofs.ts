@@ -6,6 +6,7 @@ import type { RateLimits } from '../http/rate-limit.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import type { InvalidationFeed } from '../platform/invalidation.ts'
 import { digestSecret, mintId, mintSecret } from '../platform/tokens.ts'
 import { emailKey, requireAccount } from './accounts.ts'
 import { hashPassword, requireStrongPassword } from './passwords.ts'
@@ -29,6 +30,7 @@ export const MAIL_TOKENS = {
 
 export type ProofParts = {
   db: Db
+  feed: InvalidationFeed
   clock: Clock
   limits: RateLimits
   /** Wakes the sender in this process, if there is one. */
@@ -75,7 +77,7 @@ export async function resetPassword(
     // Older links must not outlive the password they were asked for.
     await deleteMailTokens(tx, proof.account_id, 'reset_password')
     await markEmailVerified(tx, { ...proof, at: now })
-    await closeSessions(tx, proof.account_id, null)
+    await closeSessions(parts.feed, tx, { account_id: proof.account_id, except_id: null })
   })
 }
 

@@ -90,7 +90,7 @@ function credentialRoutes(app: App, parts: AuthParts): void {
       const opened = await login(parts, { ...request.body, client: clientOf(request) })
       // A cookie planted before the login must not stay good after it.
       const planted = readSessionCookie(request)
-      if (planted !== undefined) await closeSessionOfToken(parts.db, planted)
+      if (planted !== undefined) await closeSessionOfToken(parts, planted)
       return presentLogin(parts, reply, opened)
     },
   )
@@ -122,7 +122,7 @@ function sessionRoutes(app: App, parts: AuthParts): void {
       },
     },
     async (request, reply) => {
-      await closeSession(parts.db, sessionOf(request).session_id)
+      await closeSession(parts, sessionOf(request).session_id)
       setSessionCookie(reply, { token: '', max_age_s: 0, secure: parts.secure_cookies })
       return { success: true as const }
     },

@@ -3,7 +3,7 @@
 import type { SessionPrincipal } from '../http/access.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
-import { invalidate } from '../platform/invalidation.ts'
+import type { InvalidationFeed } from '../platform/invalidation.ts'
 import { digestKey, digestSecret, mintId, mintSecret } from '../platform/tokens.ts'
 import {
   deleteSession,
@@ -57,30 +57,36 @@ export async function findActiveSession(
   return known ?? (await parts.sessions.load(digest, () => readSession(parts.db, token)))
 }
 
-export async function closeSession(db: Db, session_id: string): Promise<void> {
-  await db.transaction(async (tx) => {
-    await forgetSessions(tx, await deleteSession(tx, session_id))
+export type RevocationParts = { db: Db; feed: InvalidationFeed }
+
+export async function closeSession(parts: RevocationParts, session_id: string): Promise<void> {
+  await parts.db.transaction(async (tx) => {
+    await forgetSessions(parts.feed, tx, await deleteSession(tx, session_id))
   })
 }
 
 /** For a token somebody presents, good or not. */
-export async function closeSessionOfToken(db: Db, token: string): Promise<void> {
-  await db.transaction(async (tx) => {
-    await forgetSessions(tx, await deleteSessionByDigest(tx, digestSecret(token)))
+export async function closeSessionOfToken(parts: RevocationParts, token: string): Promise<void> {
+  await parts.db.transaction(async (tx) => {
+    await forgetSessions(parts.feed, tx, await deleteSessionByDigest(tx, digestSecret(token)))
   })
 }
 
 /** Ends the account's sessions, but for the one named. */
 export async function closeSessions(
+  feed: InvalidationFeed,
   tx: Tx,
-  account_id: string,
-  except_id: string | null,
+  owner: { account_id: string; except_id: string | null },
 ): Promise<void> {
-  await forgetSessions(tx, await deleteSessions(tx, account_id, except_id))
+  await forgetSessions(feed, tx, await deleteSessions(tx, owner.account_id, owner.except_id))
 }
 
-async function forgetSessions(tx: Tx, ids: readonly string[]): Promise<void> {
-  await invalidate(
+async function forgetSessions(
+  feed: InvalidationFeed,
+  tx: Tx,
+  ids: readonly string[],
+): Promise<void> {
+  await feed.invalidate(
     tx,
     ids.map((id) => `session:${id}`),
   )

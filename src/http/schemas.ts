@@ -28,6 +28,16 @@ export const Credits = Type.Unsafe<bigint>({
   examples: [1_000_000],
 })
 
+export const NullableCredits = Type.Union([
+  Type.Integer({ description: 'Credits; 1,000,000 = $1.00.', examples: [5_000_000] }),
+  Type.Null(),
+])
+
+/** Exact: amounts stay below 2^53. The serialiser takes bigint only where a field cannot be null. */
+export function nullableCredits(amount: bigint | null): number | null {
+  return amount === null ? null : Number(amount)
+}
+
 export function Nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()])
 }

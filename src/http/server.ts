@@ -75,8 +75,9 @@ export function createHttpServer(options: HttpOptions): App {
     return503OnClosing: false,
     trustProxy: options.trust_proxy.length > 0 ? [...options.trust_proxy] : false,
     clientErrorHandler: (error, socket) => answerClientError(error, socket, options.public_url),
+    // An address that cannot be decoded never reaches the hooks.
     frameworkErrors: (error, request, reply) => {
-      reply.header('x-request-id', request.id)
+      reply.headers(sharedHeaders(options.public_url)).header('x-request-id', request.id)
       void createErrorHandler(options)(error, request, reply)
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
@@ -93,10 +94,7 @@ export function createHttpServer(options: HttpOptions): App {
 }
 
 function addRequestHooks(app: App, options: HttpOptions): void {
-  const headers: Record<string, string> = { ...SECURITY_HEADERS }
-  if (options.public_url.startsWith('https:')) {
-    headers['strict-transport-security'] = 'max-age=31536000; includeSubDomains'
-  }
+  const headers = sharedHeaders(options.public_url)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers)
     reply.header('x-request-id', request.id)
@@ -128,6 +126,14 @@ function addRequestHooks(app: App, options: HttpOptions): void {
     )
     done()
   })
+}
+
+function sharedHeaders(public_url: string): Record<string, string> {
+  if (!public_url.startsWith('https:')) return SECURITY_HEADERS
+  return {
+    ...SECURITY_HEADERS,
+    'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  }
 }
 
 function addParsers(app: App): void {

@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import { invalidate } from '../platform/invalidation.ts'
+import type { InvalidationFeed } from '../platform/invalidation.ts'
 import {
   digestKey,
   digestSecret,
@@ -31,6 +31,7 @@ const PREFIX_LENGTH = 12
 
 export type KeyParts = {
   db: Db
+  feed: InvalidationFeed
   clock: Clock
   keys: CredentialCache<KeyPrincipal>
   keys_per_account_max: number
@@ -98,21 +99,21 @@ export async function revokeKey(parts: KeyParts, account_id: string, id: string)
   await parts.db.transaction(async (tx) => {
     const revoked = await markRevoked(tx, { id, account_id, at: parts.clock.now() })
     if (!revoked) throw new ApiError('not_found')
-    await invalidate(tx, [`key:${id}`])
+    await parts.feed.invalidate(tx, [`key:${id}`])
   })
 }
 
 /** For operators: raises or lowers the limit of one key. */
 export async function changeKeyLimit(
-  db: Db,
+  parts: Pick<KeyParts, 'db' | 'feed'>,
   id: string,
   per_minute: number,
 ): Promise<{ name: string }> {
   if (!isUuid(id)) throw new ApiError('not_found', { message: `There is no key ${id}.` })
-  return await db.transaction(async (tx) => {
+  return await parts.db.transaction(async (tx) => {
     const changed = await setRateLimit(tx, id, per_minute)
     if (!changed) throw new ApiError('not_found', { message: `There is no key ${id}.` })
-    await invalidate(tx, [`key:${id}`])
+    await parts.feed.invalidate(tx, [`key:${id}`])
     return changed
   })
 }

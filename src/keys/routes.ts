@@ -3,9 +3,10 @@
 import { type Static, Type } from 'typebox'
 import { keyOf, sessionOf } from '../http/access.ts'
 import {
-  Credits,
   Id,
   Nullable,
+  NullableCredits,
+  nullableCredits,
   Page,
   PageQuery,
   Success,
@@ -33,7 +34,7 @@ const KeyDescription = Type.Object({
   last_used_at: Nullable(Timestamp),
   expires_at: Nullable(Timestamp),
   rate_limit_per_minute: Nullable(Type.Integer()),
-  spend_limit_credits: Nullable(Credits),
+  spend_limit_credits: NullableCredits,
   spend_limit_period: Nullable(SpendPeriod),
 })
 
@@ -152,7 +153,7 @@ function describeOwnKeyRoute(app: App, default_limit: number): void {
             prefix: Type.String({ examples: ['sk-svc-4fT9x'] }),
             expires_at: Nullable(Timestamp),
             rate_limit_per_minute: Type.Integer(),
-            spend_limit_credits: Nullable(Credits),
+            spend_limit_credits: NullableCredits,
             spend_limit_period: Nullable(SpendPeriod),
           }),
         },
@@ -168,7 +169,7 @@ function describeOwnKeyRoute(app: App, default_limit: number): void {
         prefix: key.prefix,
         expires_at: key.expires_at?.toISOString() ?? null,
         rate_limit_per_minute: key.rate_limit_per_minute ?? default_limit,
-        spend_limit_credits: key.spend_limit_credits,
+        spend_limit_credits: nullableCredits(key.spend_limit_credits),
         spend_limit_period: key.spend_limit_period,
       })
     },
@@ -205,5 +206,6 @@ function presentKey(row: KeyRow) {
     created_at: row.created_at.toISOString(),
     last_used_at: row.last_used_at?.toISOString() ?? null,
     expires_at: row.expires_at?.toISOString() ?? null,
+    spend_limit_credits: nullableCredits(row.spend_limit_credits),
   }
 }

@@ -23,15 +23,21 @@ export type KeyRow = {
 const COLUMNS = `id, account_id, name, billing_mode, client_id, prefix, created_at, last_used_at, expires_at,
           rate_limit_per_minute, spend_limit_credits, spend_limit_period`
 
-// The count and the insert see the same rows because the account's row is locked before.
-const LOCK_ACCOUNT = statement<{ keys: number }>(
+// Two statements on purpose: one that locks and counts would count what it saw before it waited.
+const LOCK_ACCOUNT = statement<{ id: string }>(
   'keys.lock_account',
-  `with locked as (
-     select id from account where id = $1::uuid for no key update
-   )
-   select count(api_key.id)::integer as keys
-   from locked
-   left join api_key on api_key.account_id = locked.id and api_key.revoked_at is null`,
+  `select id
+   from account
+   where id = $1::uuid
+   for no key update`,
+)
+
+const COUNT_KEYS = statement<{ keys: number }>(
+  'keys.count_keys',
+  `select count(*)::integer as keys
+   from api_key
+   where account_id = $1::uuid
+     and revoked_at is null`,
 )
 
 const INSERT_KEY = statement<KeyRow>(
@@ -104,9 +110,10 @@ export type NewKey = {
   spend_limit_period: SpendPeriod | null
 }
 
-/** Locks the account and counts its keys. */
+/** Counts the account's keys; the number holds until the transaction ends. */
 export async function lockAndCountKeys(tx: Tx, account_id: string): Promise<number> {
-  return (await tx.run(LOCK_ACCOUNT, [account_id]))[0]?.keys ?? 0
+  await tx.run(LOCK_ACCOUNT, [account_id])
+  return (await tx.run(COUNT_KEYS, [account_id]))[0]?.keys ?? 0
 }
 
 export async function insertKey(tx: Tx, key: NewKey): Promise<KeyRow> {

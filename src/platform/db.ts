@@ -24,7 +24,8 @@ export interface Queryable {
 
 /** A transaction that is open. Store functions that must not stand alone take this. */
 export interface Tx extends Queryable {
-  readonly in_transaction: true
+  /** Runs once the change is durable, before the caller of the transaction goes on. Must not throw. */
+  afterCommit(callback: () => void): void
 }
 
 export type DbOptions = {
@@ -87,7 +88,7 @@ export class Db implements Queryable {
     this.#observe = options.observe ?? (() => {})
     // An idle connection that the server closes is replaced at the next query; without a listener it
     // would end the process.
-    this.#pool.on('error', () => {})
+    this.#pool.on('error', ignoreLoss)
   }
 
   async run<Row extends object>(
@@ -102,12 +103,14 @@ export class Db implements Queryable {
     return await this.#withClient(async (client) => {
       await client.query('begin')
       try {
+        const callbacks: (() => void)[] = []
         const tx: Tx = {
-          in_transaction: true,
           run: (statement, values = []) => this.#execute(client, statement, values),
+          afterCommit: (callback) => callbacks.push(callback),
         }
         const result = await work(tx)
         await client.query('commit')
+        for (const callback of callbacks) callback()
         return result
       } catch (error) {
         await client.query('rollback').catch(() => {})
@@ -148,6 +151,9 @@ export class Db implements Queryable {
       throw unavailable(error)
     }
     let broken = false
+    // The pool listens only while a connection is idle. One that is lost in use fails its next statement;
+    // without a listener it would end the process.
+    client.on('error', ignoreLoss)
     try {
       return await work(client)
     } catch (error) {
@@ -155,6 +161,7 @@ export class Db implements Queryable {
       throw translate(error)
     } finally {
       client.release(broken)
+      client.off('error', ignoreLoss)
     }
   }
 
@@ -176,6 +183,8 @@ export class Db implements Queryable {
     }
   }
 }
+
+function ignoreLoss(): void {}
 
 /** The constraint a failed statement ran into, if that is why it failed. */
 export function violatedConstraint(error: unknown): string | undefined {

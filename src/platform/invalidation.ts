@@ -44,11 +44,6 @@ const TRIM = statement<{ id: bigint }>(
    returning id`,
 )
 
-/** Part of the transaction that revokes: what commits is forgotten, what rolls back is not. */
-export async function invalidate(tx: Tx, tags: readonly string[]): Promise<void> {
-  if (tags.length > 0) await tx.run(WRITE, [tags])
-}
-
 /** Rows that every process has read long ago. A process that was cut off for longer clears its cache anyway. */
 export async function trimInvalidations(db: Db, before: Date): Promise<number> {
   return (await db.run(TRIM, [before])).length
@@ -82,6 +77,18 @@ export class InvalidationFeed {
   /** Whether a cached credential may be believed right now. */
   get trusted(): boolean {
     return performance.now() - this.#polledAt < TRUST_MS
+  }
+
+  /**
+   * Part of the transaction that revokes: what commits is forgotten, what rolls back is not. This process
+   * forgets before the caller is answered, the others when they have read the table.
+   */
+  async invalidate(tx: Tx, tags: readonly string[]): Promise<void> {
+    if (tags.length === 0) return
+    await tx.run(WRITE, [tags])
+    tx.afterCommit(() => {
+      for (const cache of this.#options.caches) cache.forget(tags)
+    })
   }
 
   async start(): Promise<void> {

@@ -5,11 +5,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { after } from 'node:test'
 import { Client, type QueryResultRow } from 'pg'
 import { Db } from '../../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
 import { migrate } from '../../src/platform/migrate.ts'
+import { atEnd } from './cleanup.ts'
 
 const TEMPLATE_LOCK = 7_233_002
 
@@ -29,7 +29,7 @@ export async function createDatabase(): Promise<string> {
   await onServer(server_url, (client) =>
     client.query(`create database ${name} template ${template}`),
   )
-  after(() => onServer(server_url, (client) => client.query(`drop database ${name} with (force)`)))
+  atEnd(() => onServer(server_url, (client) => client.query(`drop database ${name} with (force)`)))
   return databaseUrl(server_url, name)
 }
 
@@ -38,14 +38,14 @@ export async function createEmptyDatabase(): Promise<string> {
   const server_url = await databaseServer()
   const name = `test_${randomBytes(8).toString('hex')}`
   await onServer(server_url, (client) => client.query(`create database ${name}`))
-  after(() => onServer(server_url, (client) => client.query(`drop database ${name} with (force)`)))
+  atEnd(() => onServer(server_url, (client) => client.query(`drop database ${name} with (force)`)))
   return databaseUrl(server_url, name)
 }
 
 /** A pool on a fresh database, closed when the test file ends. */
 export async function createDb(): Promise<Db> {
   const db = openDb(await createDatabase())
-  after(() => db.close())
+  atEnd(() => db.close())
   return db
 }
 
@@ -113,7 +113,7 @@ function databaseUrl(server_url: string, name: string): string {
 async function startOwnServer(): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-test-'))
   const postgres = await startEmbeddedPostgres({ data_dir: folder, log: () => {} })
-  after(async () => {
+  atEnd(async () => {
     await postgres.stop()
     rmSync(folder, { recursive: true, force: true })
   })

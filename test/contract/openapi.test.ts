@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { ERROR_CODES } from '../../src/platform/errors.ts'
+import { createApp } from '../support/app.ts'
+
+type Operation = {
+  operationId?: string
+  summary?: string
+  tags?: string[]
+  responses: Record<string, { 'x-error-codes'?: string[] }>
+}
+
+const service = await createApp()
+const document = (await service.request({ url: '/openapi.json' })).json<{
+  openapi: string
+  paths: Record<string, Record<string, Operation>>
+}>()
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+)
+
+test('the document is valid OpenAPI 3.1', async () => {
+  const { valid, errors } = await new Validator().validate(structuredClone(document))
+  assert.ok(valid, JSON.stringify(errors))
+  assert.match(document.openapi, /^3\.1\./)
+})
+
+test('every route that exists is in it, and nothing else', () => {
+  const pages = ['/', '/docs', '/docs/errors', '/assets/style.css', '/openapi.json']
+  // Read from the source, not from the application: a route that hides itself is found too.
+  const declared = globSync('src/**/*routes.ts').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/app\.(get|post|put|patch|delete)\(\s*'([^']+)'/g)].map(
+      ([, method = '', url = '']) => `${method.toUpperCase()} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
+    ),
+  )
+  const hidden = [...pages, '/auth/reset-password'].map((url) => `GET ${url}`)
+  const documented = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`)
+  assert.deepEqual(declared.sort(), [...documented, ...hidden].sort())
+})
+
+test('every operation has a name, a summary, a group and only codes of the table', () => {
+  const ids = operations.map(({ operation }) => operation.operationId)
+  assert.equal(new Set(ids).size, operations.length)
+  for (const { operation } of operations) {
+    assert.ok(operation.operationId && operation.summary && operation.tags?.length === 1)
+    const codes = Object.values(operation.responses).flatMap(
+      (response) => response['x-error-codes'] ?? [],
+    )
+    assert.deepEqual(
+      codes.filter((code) => !ERROR_CODES.some((known) => known === code)),
+      [],
+    )
+  }
+})
+
+test('the reference page has an anchor for every operation and loads nothing from elsewhere', async () => {
+  const page = await service.request({ url: '/docs' })
+  assert.equal(page.statusCode, 200)
+  assert.match(
+    String(page.headers['content-security-policy']),
+    /default-src 'none'; style-src 'self'/,
+  )
+  for (const { operation } of operations)
+    assert.ok(page.body.includes(`id="${operation.operationId}"`))
+  assert.doesNotMatch(page.body, /<script|src="http|@import/)
+  const style = page.body.match(/href="(\/assets\/style\.css[^"]*)"/)?.[1] ?? ''
+  const sheet = await service.request({ url: style })
+  assert.match(String(sheet.headers['content-type']), /^text\/css/)
+  assert.doesNotMatch(sheet.body, /url\(["']?http|@import/)
+})
+
+test('/docs/errors has an element for every code, and docs_url of a reply leads to it', async () => {
+  const page = await service.request({ url: '/docs/errors' })
+  for (const code of ERROR_CODES) assert.ok(page.body.includes(`id="${code}"`), code)
+  const reply = await service.request({ url: '/auth/me' })
+  const url = new URL(reply.json().error.docs_url)
+  assert.equal(url.origin, 'http://localhost:8080')
+  assert.equal(url.pathname + url.hash, '/docs/errors#invalid_api_key')
+})
