@@ -1,0 +1,89 @@
+// Starts the sandbox: stand-ins for the AI providers, on one port, speaking their real protocols.
+// Run it alone with `node sandbox/main.ts --port 8090`, or call startSandbox from a test.
+
+import { once } from 'node:events'
+import { parseArgs } from 'node:util'
+import { anthropicStandIn } from './anthropic.ts'
+import { elevenlabsStandIn } from './elevenlabs.ts'
+import { googleStandIn } from './google.ts'
+import { openaiStandIn } from './openai.ts'
+import { createListener, type ReceivedRequest } from './server.ts'
+
+const DEFAULT_HOST = '127.0.0.1'
+const DEFAULT_PORT = 8090
+const HELP = `Stand-ins for OpenAI, Anthropic, Google and ElevenLabs.
+
+  --port <number>   where to listen (default ${DEFAULT_PORT}; 0 takes any free port)
+  --host <address>  default ${DEFAULT_HOST}
+  --help            this text
+
+The test prompts are listed in docs/sandbox.md.`
+
+export type SandboxOptions = { port?: number; host?: string }
+
+export type Sandbox = {
+  port: number
+  /** Base addresses, each in the form its own clients expect. */
+  urls: { openai: string; anthropic: string; google: string; elevenlabs: string }
+  /** The latest requests, oldest first, at most 500. */
+  requests(): readonly ReceivedRequest[]
+  close(): Promise<void>
+}
+
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const host = options.host ?? DEFAULT_HOST
+  const { server, requests } = createListener({
+    openai: openaiStandIn,
+    anthropic: anthropicStandIn,
+    google: googleStandIn,
+    elevenlabs: elevenlabsStandIn,
+  })
+  server.listen(options.port ?? 0, host)
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const base = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return {
+    port,
+    urls: {
+      openai: `${base}/openai/v1`,
+      anthropic: `${base}/anthropic`,
+      google: `${base}/google`,
+      elevenlabs: `${base}/elevenlabs`,
+    },
+    requests,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+async function runAlone(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { port: { type: 'string' }, host: { type: 'string' }, help: { type: 'boolean' } },
+  })
+  if (values.help === true) {
+    console.log(HELP)
+    return
+  }
+  const port = Number(values.port ?? DEFAULT_PORT)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new Error(`--port ${values.port}: a whole number from 0 to 65535 is allowed`)
+  }
+  const sandbox = await startSandbox({ port, host: values.host ?? DEFAULT_HOST })
+  const stop = () => void sandbox.close()
+  process.once('SIGINT', stop)
+  process.once('SIGTERM', stop)
+  for (const [name, url] of Object.entries(sandbox.urls)) console.log(`${name.padEnd(12)}${url}`)
+}
+
+if (import.meta.main) {
+  runAlone(process.argv.slice(2)).catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error)
+    process.exitCode = 1
+  })
+}
