@@ -1,13 +1,17 @@
 // The HTTP application: what every request passes, then every domain's routes, in a visible order.
 
 import { addAuthentication } from './access/authenticate.ts'
+import { resolvePayer } from './access/payer.ts'
 import { authRoutes } from './accounts/routes.ts'
 import type { Parts } from './compose.ts'
+import { fundingRoutes } from './funding/routes.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
 import { keyRoutes } from './keys/routes.ts'
+import { usageRoutes } from './usage/routes.ts'
+import { walletRoutes } from './wallet/routes.ts'
 
 export type AppOptions = {
   wakeMailSender?: () => void
@@ -44,6 +48,9 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
     rate_limit_per_minute: config.RATE_LIMIT_PER_MINUTE,
   })
+  walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts.db, request) })
+  fundingRoutes(app, parts)
+  usageRoutes(app, parts)
   options.addRoutes?.(app)
   addMethodNotAllowed(app, routes)
 

@@ -62,13 +62,11 @@ export async function closeParts(parts: Parts): Promise<void> {
 }
 
 function composeCredentials(options: ComposeOptions, db: Db, metrics: Metrics) {
-  const cache = <Value extends object>(kind: string) =>
-    new CredentialCache<Value>({
-      isTrusted: () => feed.trusted,
-      observe: (outcome) => metrics.credential_cache.labels(kind, outcome).inc(),
-    })
-  const keys = cache<KeyPrincipal>('key')
-  const sessions = cache<KnownSession>('session')
+  const isTrusted = () => feed.trusted
+  const keys = new CredentialCache<KeyPrincipal>({ isTrusted })
+  const sessions = new CredentialCache<KnownSession>({ isTrusted })
+  metrics.watchCredentialCache('key', keys.counts)
+  metrics.watchCredentialCache('session', sessions.counts)
   const feed = new InvalidationFeed({
     db,
     url: options.database_url,

@@ -76,6 +76,7 @@ const SETTINGS = {
     fallback: 5,
     doc: 'Password changes, right or wrong, in 15 minutes per user.',
   }),
+  FUNDING_LIMIT_PER_MINUTE: limit({ fallback: 30, doc: 'Funding transfers a minute per API key.' }),
   KEYS_PER_ACCOUNT_MAX: limit({ fallback: 1000, doc: 'Most API keys of one account at a time.' }),
   SMTP_URL: url({
     protocols: ['smtp:', 'smtps:'],
@@ -220,8 +221,10 @@ function url(options: {
     fallback: undefined,
     allowed: `an address that starts with ${options.protocols.map((one) => `${one}//`).join(' or ')}`,
     parse: (given) => {
-      const parsed = URL.parse(given)
-      return parsed && options.protocols.includes(parsed.protocol) ? given : undefined
+      // URL.parse alone also takes `http:host` and spaces around it, which nobody behind us would.
+      const parsed = /^\S+$/.test(given) ? URL.parse(given) : null
+      const starts_right = options.protocols.some((one) => given.startsWith(`${one}//`))
+      return parsed && starts_right ? given : undefined
     },
   }
 }
@@ -240,9 +243,9 @@ function networks(options: { doc: string }): Setting<readonly string[]> {
 }
 
 function isNetwork(range: string): boolean {
-  const [address = '', bits = ''] = range.split('/')
+  const [address = '', bits = '', ...more] = range.split('/')
   const family = isIP(address)
-  if (family === 0 || !/^\d{1,3}$/.test(bits)) return false
+  if (family === 0 || !/^\d{1,3}$/.test(bits) || more.length > 0) return false
   try {
     new BlockList().addSubnet(address, Number(bits), family === 4 ? 'ipv4' : 'ipv6')
     return Number(bits) > 0

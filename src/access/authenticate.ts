@@ -27,14 +27,11 @@ export type AccessParts = {
   public_url: string
 }
 
-/** Addresses that are no route: anyone may ask, all are counted. */
-const UNROUTED: RoutePolicy = { access: 'public' }
-
 export function addAuthentication(app: App, parts: AccessParts): void {
   const public_origin = new URL(parts.public_url).origin
   app.decorateRequest('principal', null)
   app.addHook('onRequest', async (request, reply) => {
-    const policy: RoutePolicy = { ...UNROUTED, ...request.routeOptions.config }
+    const { policy } = request
     if (policy.unlimited) {
       setLimitHeaders(reply, parts.limits.peek('global', addressBucket(request.ip)))
       return

@@ -40,7 +40,7 @@ describe('registration', async () => {
         service.post('/auth/register', { email: 'race@x.test', password: PASSWORD }),
       ),
     )
-    const codes = replies.map((reply) => reply.statusCode).sort()
+    const codes = replies.map((reply) => reply.statusCode).sort((left, right) => left - right)
     assert.deepEqual(codes, [201, 409, 409, 409])
     const [row] = await sql<{ accounts: string; credits: string }>(
       service.database_url,

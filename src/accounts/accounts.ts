@@ -111,6 +111,10 @@ export async function readUser(db: Db, account_id: string): Promise<User> {
   return await describeUser(db, await requireAccount(db, account_id))
 }
 
+export async function findAccountOfEmail(db: Db, email: string): Promise<AccountRow | undefined> {
+  return await findAccountByEmail(db, emailKey(email))
+}
+
 export async function requireAccount(db: Db, account_id: string): Promise<AccountRow> {
   const account = await findAccount(db, account_id)
   if (!account) throw new ApiError('user_not_found')

@@ -26,13 +26,12 @@ export function renderResetForm(form: { token: string; fault?: string }): string
 <p>All your sessions end, and you log in with the new password.</p>
 <form method="post" action="/auth/reset-password">
 <input type="hidden" name="token" value="${form.token}">
-<div class="field">
-<label for="new_password">New password</label>
-<input id="new_password" name="new_password" type="password" autocomplete="new-password" required
-  minlength="8" maxlength="1024" autofocus aria-describedby="rule">
-<p class="field-hint" id="rule">At least 8 characters.</p>
-${form.fault !== undefined && html`<p class="field-error" role="alert">${form.fault}</p>`}
-</div>
+<label>New password
+<input name="new_password" type="password" autocomplete="new-password" required minlength="8"
+  maxlength="1024" autofocus aria-describedby="rule">
+<span class="field-hint" id="rule">At least 8 characters.</span>
+${form.fault !== undefined && html`<span class="field-error" role="alert">${form.fault}</span>`}
+</label>
 <button class="button" type="submit">Set password</button>
 </form>`,
   })

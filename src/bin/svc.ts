@@ -1,7 +1,11 @@
 // The command line: a table of commands, each a few lines over the same parts the service is made of.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { findAccountOfEmail } from '../accounts/accounts.ts'
 import { closeParts, compose, type Parts } from '../compose.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { joinDatabase } from '../database.ts'
@@ -10,11 +14,16 @@ import { changeKeyLimit } from '../keys/keys.ts'
 import { ApiError } from '../platform/errors.ts'
 import { createLog } from '../platform/log.ts'
 import { migrate } from '../platform/migrate.ts'
+import { mintWalletId } from '../wallet/bucket.ts'
+import { checkLedger, type Proof } from '../wallet/check.ts'
+import { grantCredits } from '../wallet/ledger.ts'
 import { describeStartFault, serve } from './server.ts'
 
 type Command = {
   usage: string
   summary: string
+  /** Reads its own options, --help among them. */
+  takes_options?: true
   run(args: readonly string[]): Promise<void>
 }
 
@@ -47,10 +56,48 @@ const COMMANDS: Record<string, Command> = {
         throw new UsageError('two arguments are needed')
       const limit = requireInteger(per_minute, { min: 1, max: LIMIT_MAX })
       await withParts(async (parts) => {
-        const { name } = await changeKeyLimit(parts.db, id, limit)
+        const { name } = await changeKeyLimit(parts, id, limit)
         print(`key ${id} (${name}): ${limit} requests a minute`)
       })
     },
+  },
+  grant: {
+    usage: 'svc grant <email> <credits>',
+    summary: 'Give credits to an account (1,000,000 = $1).',
+    async run([email, credits]) {
+      if (email === undefined || credits === undefined)
+        throw new UsageError('two arguments are needed')
+      const amount = BigInt(requireInteger(credits, { min: 1, max: Number.MAX_SAFE_INTEGER }))
+      await withParts(async (parts) => {
+        const account = await findAccountOfEmail(parts.db, email)
+        if (!account)
+          throw new ApiError('user_not_found', { message: `There is no account ${email}.` })
+        const id = mintWalletId(account.id, parts.clock.now())
+        const description = 'Granted by the operator'
+        const grant = { id, account_id: account.id, amount, description }
+        const posted = await parts.db.transaction((tx) => grantCredits(tx, grant))
+        print(`${email}: ${posted.balance_before} + ${amount} = ${posted.balance_after} credits`)
+      })
+    },
+  },
+  ledger: {
+    usage: 'svc ledger check',
+    summary: 'Prove the whole book from its rows; exits with 1 at a difference. Blocks nobody.',
+    async run([what]) {
+      if (what !== 'check') throw new UsageError('the command is `ledger check`')
+      await withParts(async (parts) => {
+        const report = await checkLedger(parts.db)
+        for (const proof of report.proofs) print(describeProof(proof))
+        print(report.ok ? 'the book is right' : 'THE BOOK IS WRONG')
+        if (!report.ok) process.exitCode = 1
+      })
+    },
+  },
+  sandbox: {
+    usage: 'svc sandbox [--port <port>]',
+    summary: 'Run the stand-ins of the providers alone. docs/sandbox.md lists their test prompts.',
+    takes_options: true,
+    run: runSandbox,
   },
   openapi: {
     usage: 'svc openapi',
@@ -67,6 +114,7 @@ async function main(argv: readonly string[]): Promise<void> {
   const command = COMMANDS[name]
   if (name === 'help' || name === '--help' || name === '-h') return print(usage())
   if (!command) throw new UsageError(`there is no command ${name}\n\n${usage()}`)
+  if (command.takes_options) return await command.run(rest)
   const { values, positionals } = parseArgs({
     args: [...rest],
     allowPositionals: true,
@@ -101,6 +149,7 @@ async function withDatabase(work: (url: string, config: Config) => Promise<void>
 
 async function withParts(work: (parts: Parts) => Promise<void>): Promise<void> {
   await withDatabase(async (database_url, config) => {
+    await migrate(database_url)
     const parts = compose({ config, database_url, log: createLog({ level: 'warn' }) })
     try {
       await work(parts)
@@ -108,6 +157,22 @@ async function withParts(work: (parts: Parts) => Promise<void>): Promise<void> {
       await closeParts(parts)
     }
   })
+}
+
+/** In a process of its own: the stand-ins and the product share no code. */
+async function runSandbox(args: readonly string[]): Promise<void> {
+  const program = fileURLToPath(new URL('../../sandbox/main.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, ...args], { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+  const [code] = (await once(child, 'exit')) as [number | null]
+  process.exitCode = code ?? 1
+}
+
+function describeProof(proof: Proof): string {
+  const verdict = proof.differences === 0 ? 'ok  ' : 'DIFF'
+  const found =
+    proof.first === null ? '' : `: ${proof.differences} differences, first: ${proof.first}`
+  return `${verdict} ${proof.name} (${proof.checked} checked)${found}`
 }
 
 function requireInteger(text: string, range: { min: number; max: number }): number {

@@ -38,6 +38,20 @@ export type RoutePolicy = {
   errors?: readonly ErrorCode[]
 }
 
+/** With the route's template, which is undefined for an address that is no route. */
+export type RequestPolicy = RoutePolicy & { readonly url?: string }
+
+/** Addresses that are no route: anyone may ask, all are counted. */
+export const UNROUTED: RequestPolicy = { access: 'public' }
+
+export function policyOf(config: Partial<RequestPolicy>): RequestPolicy {
+  return isDeclared(config) ? config : UNROUTED
+}
+
+function isDeclared(config: Partial<RequestPolicy>): config is RequestPolicy {
+  return config.access !== undefined
+}
+
 export type SessionPrincipal = {
   readonly kind: 'session'
   readonly account_id: string
@@ -68,6 +82,8 @@ declare module 'fastify' {
   interface FastifyContextConfig extends Partial<RoutePolicy> {}
   interface FastifyRequest {
     principal: Principal | null
+    /** What its route declared; read once, because Fastify makes `routeOptions` anew at each look. */
+    policy: RequestPolicy
   }
 }
 

@@ -1,7 +1,8 @@
 // The documentation: the API reference, the error pages and the document they are made from. Rendered once
 // at start, no outside asset, no script.
 
-import type { FastifyReply } from 'fastify'
+import { gzipSync } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, ERROR_CODES, errorEntry } from '../platform/errors.ts'
 import { renderError } from './error-handler.ts'
 import { type ErrorBody, renderErrors } from './errors-page.ts'
@@ -21,50 +22,68 @@ export type Documentation = { document: OpenApiDocument | undefined }
 export function docsRoutes(app: App, documentation: Documentation, public_url: string): void {
   const page = { config: { access: 'public' }, schema: { hide: true } } as const
   const errorBody = exampleBody(public_url)
-  const pages = new Map<string, string>()
-  const once = (name: string, make: () => string): string => {
-    const made = pages.get(name) ?? make()
-    pages.set(name, made)
+  const reference = once(() =>
+    renderReference(read(documentation), {
+      base_url: public_url,
+      errors: errorRows(),
+      errorBody,
+      document_url: '/openapi.json',
+    }),
+  )
+  const errors = once(() => renderErrors(errorRows(), { base_url: public_url, errorBody }))
+  const style = once(() => pageStyle)
+  const document = once(() => JSON.stringify(read(documentation)))
+
+  app.get('/', page, (_request, reply) => reply.redirect('/docs'))
+  app.get('/docs', page, (request, reply) => sendCompressed(request, asPage(reply), reference()))
+  app.get('/docs/errors', page, (request, reply) =>
+    sendCompressed(request, asPage(reply), errors()),
+  )
+  app.get('/assets/style.css', page, (request, reply) =>
+    sendCompressed(request, reply.type('text/css; charset=utf-8'), style()),
+  )
+  app.get('/openapi.json', page, (request, reply) =>
+    sendCompressed(request, reply.type('application/json; charset=utf-8'), document()),
+  )
+}
+
+type Rendered = { text: string; compressed: Buffer }
+
+/** Made at the first request, and compressed once: a reference is long and says much twice. */
+function once(make: () => string): () => Rendered {
+  let made: Rendered | undefined
+  return () => {
+    if (!made) {
+      const text = make()
+      made = { text, compressed: gzipSync(text) }
+    }
     return made
   }
-  app.get('/', page, (_request, reply) => reply.redirect('/docs'))
-  app.get('/docs', page, (_request, reply) =>
-    sendPage(
-      reply,
-      once('reference', () =>
-        renderReference(read(documentation), {
-          base_url: public_url,
-          errors: errorRows(),
-          errorBody,
-          document_url: '/openapi.json',
-        }),
-      ),
-    ),
-  )
-  app.get('/docs/errors', page, (_request, reply) =>
-    sendPage(
-      reply,
-      once('errors', () => renderErrors(errorRows(), { base_url: public_url, errorBody })),
-    ),
-  )
-  app.get('/assets/style.css', page, (_request, reply) =>
-    reply.type('text/css; charset=utf-8').header('cache-control', CACHE_CONTROL).send(pageStyle),
-  )
-  app.get('/openapi.json', page, (_request, reply) =>
-    reply
-      .type('application/json; charset=utf-8')
-      .header('cache-control', CACHE_CONTROL)
-      .send(once('document', () => JSON.stringify(read(documentation)))),
-  )
+}
+
+function sendCompressed(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  rendered: Rendered,
+): FastifyReply {
+  reply.header('cache-control', CACHE_CONTROL).header('vary', 'accept-encoding')
+  const accepted = request.headers['accept-encoding']
+  if (!accepted?.toString().includes('gzip')) return reply.send(rendered.text)
+  return reply.header('content-encoding', 'gzip').send(rendered.compressed)
 }
 
 /** Sends a page of ours with the policy that lets it load its own style and nothing else. */
 export function sendPage(reply: FastifyReply, body: string, status = 200): FastifyReply {
+  return asPage(reply).code(status).send(body)
+}
+
+function asPage(reply: FastifyReply): FastifyReply {
   return reply
-    .code(status)
     .type('text/html; charset=utf-8')
     .header('content-security-policy', PAGE_POLICY)
-    .send(body)
+    .header('x-frame-options', 'DENY')
+    .header('referrer-policy', 'no-referrer')
+    .header('cross-origin-opener-policy', 'same-origin')
 }
 
 export function errorRows() {

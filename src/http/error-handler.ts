@@ -57,13 +57,21 @@ export function renderError(
     case 'oauth':
       return JSON.stringify({
         error: code,
-        error_description: hint === undefined ? message : `${message} ${hint}`,
+        error_description: toPlainText(hint === undefined ? message : `${message} ${hint}`),
         code,
         message,
         docs_url,
         request_id,
       })
   }
+}
+
+/** RFC 6749, section 5.2: printable ASCII without quote and backslash. */
+function toPlainText(text: string): string {
+  return text
+    .replaceAll('…', '...')
+    .replaceAll('"', "'")
+    .replace(/[^\x20-\x5b\x5d-\x7e]/g, '?')
 }
 
 /** For what never became a request: a broken request line, too many headers. */
@@ -78,20 +86,22 @@ export function renderConnectionError(status: number, public_url: string): strin
 }
 
 export function dialectOf(request: FastifyRequest): Dialect {
-  const declared = request.routeOptions?.config?.dialect
+  const declared = request.policy.dialect
   if (declared) return declared
   return request.url.startsWith('/v1/messages') ? 'anthropic' : 'openai'
 }
 
-function toApiError(thrown: FastifyError | Error): ApiError {
+function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
-  if ('validation' in thrown && thrown.validation) return fromValidation(thrown)
-  const status = 'statusCode' in thrown ? thrown.statusCode : undefined
+  if (!(thrown instanceof Error)) return new ApiError('internal_error', { cause: thrown })
+  const fault: Error & Partial<FastifyError> = thrown
+  if (fault.validation) return fromValidation(fault)
+  const status = fault.statusCode
   if (status !== undefined && status >= 400 && status < 500) return fromFramework(thrown, status)
   return new ApiError('internal_error', { cause: thrown })
 }
 
-function fromValidation(thrown: FastifyError): ApiError {
+function fromValidation(thrown: Partial<FastifyError>): ApiError {
   const [first] = thrown.validation ?? []
   const where = `${thrown.validationContext ?? 'request'}${first?.instancePath ?? ''}`.replaceAll(
     '/',

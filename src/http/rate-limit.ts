@@ -1,6 +1,7 @@
 // Limits as data. Fixed windows, counted in this process or, with Redis, by all processes together. When
 // Redis does not answer, this process counts alone until it does, and says so.
 
+import { isIPv4, isIPv6 } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
@@ -8,7 +9,7 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { ApiError, type ErrorCode } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 
-export type LimitName = 'global' | 'register' | 'login' | 'verification' | 'password'
+export type LimitName = 'global' | 'register' | 'login' | 'verification' | 'password' | 'funding'
 
 type Limit = { max: number; window_s: number; code: ErrorCode }
 
@@ -44,6 +45,7 @@ export function limitsFrom(config: {
   LOGIN_LIMIT_PER_MINUTE: number
   VERIFICATION_LIMIT_PER_HOUR: number
   PASSWORD_LIMIT_PER_15_MINUTES: number
+  FUNDING_LIMIT_PER_MINUTE: number
 }): Limits {
   return {
     global: { max: config.RATE_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
@@ -51,6 +53,7 @@ export function limitsFrom(config: {
     login: { max: config.LOGIN_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
     verification: { max: config.VERIFICATION_LIMIT_PER_HOUR, window_s: 3600, code: 'rate_limited' },
     password: { max: config.PASSWORD_LIMIT_PER_15_MINUTES, window_s: 900, code: 'rate_limited' },
+    funding: { max: config.FUNDING_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
   }
 }
 
@@ -76,6 +79,7 @@ export class RateLimits {
   /** Counts one request. A plain value while counting is in-process, so that the hot path makes no promise. */
   take(name: LimitName, key: string, max = this.#limits[name].max): Slot | Promise<Slot> {
     if (this.#shared?.available) return this.#takeShared(name, key, max)
+    if (this.#shared) this.#events.onFallback()
     return this.#takeLocal(name, key, max)
   }
 
@@ -215,18 +219,36 @@ export function setLimitHeaders(reply: FastifyReply, slot: Slot): void {
   reply.header('x-ratelimit-reset', slot.reset_at_s)
 }
 
-/** IPv6 callers own a whole /64 and could otherwise count as 2^64 people. */
+/**
+ * Whose requests are counted together. IPv6 callers own a whole /64 and could otherwise count as 2^64 people;
+ * an IPv4 address is the same person in each of its spellings.
+ */
 export function addressBucket(ip: string): string {
-  if (!ip.includes(':')) return ip
-  const mapped = ip.toLowerCase().match(/^::ffff:(\d+\.\d+\.\d+\.\d+)$/)
-  if (mapped?.[1]) return mapped[1]
-  const [head = '', tail] = ip.split('%')[0]?.split('::') ?? []
-  const left = head === '' ? [] : head.split(':')
-  const right = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length)
-  const groups = [...left, ...Array<string>(zeros).fill('0'), ...right]
+  if (isIPv4(ip)) return ip
+  // Some proxies put the port behind the address.
+  const address = ip.replace(/^([\d.]+):\d+$/, '$1').replace(/^\[(.*)\](:\d+)?$/, '$1')
+  if (isIPv4(address)) return address
+  if (!isIPv6(address)) return 'unknown'
+  const groups = ipv6Groups(address)
+  const [high = 0, low = 0] = groups.slice(6)
+  const is_mapped = groups.slice(0, 6).join() === '0,0,0,0,0,65535'
+  if (is_mapped) return [high >> 8, high & 255, low >> 8, low & 255].join('.')
   return `${groups
     .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
+    .map((group) => group.toString(16))
     .join(':')}::/64`
+}
+
+/** The eight numbers of a valid address. */
+function ipv6Groups(address: string): number[] {
+  const bare = address.replace(/%.*$/, '').replace(/\d+\.\d+\.\d+\.\d+$/, toTwoGroups)
+  const [left = [], right = []] = bare
+    .split('::')
+    .map((part) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))))
+  return [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right]
+}
+
+function toTwoGroups(dotted: string): string {
+  const [a = 0, b = 0, c = 0, d = 0] = dotted.split('.').map(Number)
+  return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
 }

@@ -1,7 +1,7 @@
 // The Fastify instance with everything every route shares: limits on what is read, ids, headers, validation,
 // errors, one log line a request.
 
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Ajv } from 'ajv'
@@ -18,6 +18,7 @@ import Fastify, {
 import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import { policyOf, UNROUTED } from './access.ts'
 import { createErrorHandler, renderConnectionError } from './error-handler.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { RateLimits } from './rate-limit.ts'
@@ -49,11 +50,9 @@ const REQUEST_TIMEOUT_MS = 30_000
 const HEADERS_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
 
+/** For JSON and streams; pages set a policy of their own. */
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-site',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
 }
@@ -65,7 +64,7 @@ export function createHttpServer(options: HttpOptions): App {
     // One line a request is written below; a child logger for each request would cost more than the line.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (logger) => logger,
-    genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
+    genReqId: requestIds(),
     bodyLimit: BODY_LIMIT_BYTES,
     routerOptions: { maxParamLength: PATH_PART_LENGTH_MAX },
     requestTimeout: options.request_timeout_ms ?? REQUEST_TIMEOUT_MS,
@@ -77,6 +76,7 @@ export function createHttpServer(options: HttpOptions): App {
     clientErrorHandler: (error, socket) => answerClientError(error, socket, options.public_url),
     // An address that cannot be decoded never reaches the hooks.
     frameworkErrors: (error, request, reply) => {
+      request.policy = UNROUTED
       reply.headers(sharedHeaders(options.public_url)).header('x-request-id', request.id)
       void createErrorHandler(options)(error, request, reply)
     },
@@ -93,9 +93,18 @@ export function createHttpServer(options: HttpOptions): App {
   return app
 }
 
+/** A random part for each process and a count: unique, and cheaper than random bytes for each request. */
+function requestIds(): () => string {
+  const prefix = `req_${randomBytes(10).toString('hex')}`
+  let count = 0
+  return () => prefix + (++count).toString(16).padStart(12, '0')
+}
+
 function addRequestHooks(app: App, options: HttpOptions): void {
   const headers = sharedHeaders(options.public_url)
+  app.decorateRequest('policy')
   app.addHook('onRequest', (request, reply, done) => {
+    request.policy = policyOf(request.routeOptions.config)
     reply.headers(headers)
     reply.header('x-request-id', request.id)
     if (options.lifecycle.phase === 'draining') reply.header('connection', 'close')
@@ -107,7 +116,7 @@ function addRequestHooks(app: App, options: HttpOptions): void {
   })
   app.addHook('onResponse', (request, reply, done) => {
     const seconds = reply.elapsedTime / 1000
-    const route = request.routeOptions.url ?? 'none'
+    const route = request.policy.url ?? 'none'
     options.metrics.http_requests
       .labels(request.method, route, String(reply.statusCode))
       .observe(seconds)
@@ -148,7 +157,7 @@ function addParsers(app: App): void {
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
     (request, body, done) => {
-      if (!request.routeOptions.config.accepts_form) {
+      if (!request.policy.accepts_form) {
         done(Object.assign(new Error('no form here'), { statusCode: 415 }))
       } else {
         done(null, Object.fromEntries(new URLSearchParams(body.toString())))

@@ -11,7 +11,6 @@ export type CacheOutcome = 'hit' | 'miss' | 'unknown' | 'bypass'
 export type CredentialCacheOptions = {
   /** Whether revocations reach this process now. */
   isTrusted: () => boolean
-  observe: (outcome: CacheOutcome) => void
 }
 
 const ENTRIES_MAX = 50_000
@@ -22,6 +21,8 @@ const UNKNOWN_TTL_MS = 1_000
 
 export class CredentialCache<Value extends object> implements Forgetful {
   readonly #options: CredentialCacheOptions
+  /** Look-ups by outcome, for the metrics. */
+  readonly counts: Record<CacheOutcome, number> = { hit: 0, miss: 0, unknown: 0, bypass: 0 }
   readonly #entries: LRUCache<string, Loaded<Value>>
   readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_MAX, ttl: UNKNOWN_TTL_MS })
   readonly #digestsByTag = new Map<string, Set<string>>()
@@ -42,7 +43,7 @@ export class CredentialCache<Value extends object> implements Forgetful {
   peek(digest: string): Value | undefined {
     if (!this.#options.isTrusted()) return undefined
     const entry = this.#entries.get(digest)
-    if (entry) this.#options.observe('hit')
+    if (entry) this.counts.hit++
     return entry?.value
   }
 
@@ -52,16 +53,19 @@ export class CredentialCache<Value extends object> implements Forgetful {
     load: () => Promise<Loaded<Value> | undefined>,
   ): Promise<Value | undefined> {
     if (!this.#options.isTrusted()) {
-      this.#options.observe('bypass')
+      this.counts.bypass++
       return (await load())?.value
     }
     if (this.#unknown.has(digest)) {
-      this.#options.observe('unknown')
+      this.counts.unknown++
       return undefined
     }
     const running = this.#loading.get(digest)
     if (running) return await running
-    const started = this.#loadAndKeep(digest, load).finally(() => this.#loading.delete(digest))
+    const started = this.#loadAndKeep(digest, load).finally(() => {
+      // A revocation may have let a newer load take this place.
+      if (this.#loading.get(digest) === started) this.#loading.delete(digest)
+    })
     this.#loading.set(digest, started)
     return await started
   }
@@ -85,7 +89,7 @@ export class CredentialCache<Value extends object> implements Forgetful {
     digest: string,
     load: () => Promise<Loaded<Value> | undefined>,
   ): Promise<Value | undefined> {
-    this.#options.observe('miss')
+    this.counts.miss++
     const generation = this.#generation
     const loaded = await load()
     if (generation !== this.#generation) return loaded?.value

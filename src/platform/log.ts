@@ -8,46 +8,76 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 
 /** Anything we ever issue, and the credentials of our own upstreams, wherever it stands in a string. */
 const SECRET_PATTERN =
-  /\b(sk-svc-|sess_|svc_token_|svc_refresh_|svc_secret_|svc_code_|svc_verify_|svc_reset_|whsec_|sk-ant-|sk-proj-|sk_live_|sk_test_|rk_live_|AIza)[A-Za-z0-9_-]{4,}/g
+  /(sk-svc-|sess_|svc_token_|svc_refresh_|svc_secret_|svc_code_|svc_verify_|svc_reset_|whsec_|sk-ant-|sk-proj-|sk_live_|sk_test_|rk_live_|AIza)[A-Za-z0-9_-]{4,}/g
 
-const REDACTED_PATHS = [
-  'password',
-  'current_password',
-  'new_password',
-  'authorization',
-  'cookie',
-  '*.password',
-  '*.authorization',
-  '*.cookie',
-]
+/** What has no shape of its own is known by the name of its field. */
+const SECRET_FIELD_PATTERN =
+  /"((?:current_|new_)?password|authorization|cookie)":"(?:[^"\\]|\\.)*"/g
+const SECRET_FIELD_WORDS = ['password', 'authorization', 'cookie']
 
+const BUFFER_BYTES = 4096
+const FLUSH_INTERVAL_MS = 200
+
+/**
+ * Every line passes `redact` as text on its way out: a secret is taken out wherever it stands. Watching named
+ * fields instead cost three times as much and saw only those.
+ */
 export function createLog(options: { level: string; destination?: DestinationStream }): Log {
   return pino(
     {
       level: options.level,
       base: null,
-      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      timestamp: timestampField,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
       serializers: { err: (error: unknown) => describeError(error) },
+      hooks: { streamWrite: redact },
     },
-    options.destination ?? pino.destination({ fd: 1, sync: false, minLength: 0 }),
+    options.destination ?? standardOutput(),
   )
 }
 
 export function redact(text: string): string {
-  return text.replace(SECRET_PATTERN, '$1[redacted]')
+  const shown = text.replace(SECRET_PATTERN, '$1[redacted]')
+  // Almost no line has such a field, and looking for the words is cheaper than the pattern.
+  if (!SECRET_FIELD_WORDS.some((word) => shown.includes(word))) return shown
+  return shown.replace(SECRET_FIELD_PATTERN, '"$1":"[redacted]"')
+}
+
+// A write for each line would cost more than all else about a request. A person at a terminal sees every
+// line at once; the rest is flushed several times a second and at exit.
+function standardOutput(): DestinationStream {
+  const minLength = process.stdout.isTTY ? 0 : BUFFER_BYTES
+  return pino.destination({ fd: 1, sync: true, minLength, periodicFlush: FLUSH_INTERVAL_MS })
+}
+
+let second = 0
+let second_text = ''
+
+/** ISO 8601; the part down to the second is made once a second. */
+function timestampField(): string {
+  const now_ms = Date.now()
+  const now_s = Math.floor(now_ms / 1000)
+  if (now_s !== second) {
+    second = now_s
+    second_text = new Date(now_s * 1000).toISOString().slice(0, 19)
+  }
+  return `,"time":"${second_text}.${String(now_ms % 1000).padStart(3, '0')}Z"`
 }
 
 function describeError(error: unknown, depth = 0): unknown {
-  if (!(error instanceof Error)) return redact(String(error))
+  if (!(error instanceof Error)) return String(error)
   const extra = error as Error & { code?: unknown; detail?: unknown }
   return {
     type: error.name,
-    message: redact(error.message),
+    message: error.message,
     ...(typeof extra.code === 'string' && { code: extra.code }),
-    ...(typeof extra.detail === 'string' && { detail: redact(extra.detail) }),
-    stack: redact(error.stack ?? ''),
+    ...(typeof extra.detail === 'string' && { detail: withoutRow(extra.detail) }),
+    stack: error.stack,
     ...(error.cause !== undefined && depth < 3 && { cause: describeError(error.cause, depth + 1) }),
   }
+}
+
+/** PostgreSQL quotes the whole row that broke a constraint, password hash and all. */
+function withoutRow(detail: string): string {
+  return detail.replace(/^(Failing row contains) .*/s, '$1 [redacted]')
 }

@@ -10,8 +10,13 @@ export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
+  const cache_counts = new Map<string, Record<string, number>>()
+  registry.registerMetric(credentialCacheCounter(cache_counts))
   return {
     registry,
+    /** Counts that are kept as plain numbers, because they change with every request, and read when asked. */
+    watchCredentialCache: (kind: string, counts: Record<string, number>) =>
+      void cache_counts.set(kind, counts),
     http_requests: new Histogram({
       name: 'svc_http_request_seconds',
       help: 'Requests by route, method and status, with the time until the reply was sent.',
@@ -46,12 +51,6 @@ export function createMetrics() {
       name: 'svc_rate_limited_total',
       help: 'Requests refused by a limit.',
       labelNames: ['limit'] as const,
-      registers,
-    }),
-    credential_cache: new Counter({
-      name: 'svc_credential_cache_total',
-      help: 'Credential look-ups by kind and outcome: hit, miss, unknown, bypass.',
-      labelNames: ['kind', 'outcome'] as const,
       registers,
     }),
     credential_cache_trusted: new Gauge({
@@ -129,4 +128,19 @@ function createLedgerMetrics(registers: Registry[]) {
       registers,
     }),
   }
+}
+
+function credentialCacheCounter(kinds: ReadonlyMap<string, Record<string, number>>) {
+  return new Counter({
+    name: 'svc_credential_cache_total',
+    help: 'Credential look-ups by kind and outcome: hit, miss, unknown, bypass.',
+    labelNames: ['kind', 'outcome'] as const,
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [kind, counts] of kinds) {
+        for (const [outcome, count] of Object.entries(counts)) this.inc({ kind, outcome }, count)
+      }
+    },
+  })
 }

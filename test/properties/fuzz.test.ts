@@ -113,9 +113,7 @@ function requestArbitrary(
       payload: schema ? bodyArbitrary(schema) : fc.constantFrom('', '{}', '[]', 'null'),
     })
     .map(({ credential, parts, query, extra, content_type, accept, payload }) => {
-      const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
-        String(parts[name] ?? ''),
-      )
+      const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => parts[name] ?? '')
       const search = new URLSearchParams(query as Record<string, string>).toString()
       const has_body = method !== 'get' && method !== 'delete'
       return {

@@ -23,7 +23,7 @@ export function valueArbitrary(schema: JsonSchema): fc.Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum) return fc.constantFrom(...schema.enum)
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(valueArbitrary))
-  switch ([schema.type].flat()[0]) {
+  switch ([schema.type].flat()[0] ?? 'any') {
     case 'object':
       return fc.record(
         Object.fromEntries(

@@ -6,7 +6,7 @@ import { after } from 'node:test'
 const tasks: (() => unknown)[] = []
 
 after(async () => {
-  for (const task of tasks.reverse()) await task()
+  for (const task of tasks.toReversed()) await task()
 })
 
 export function atEnd(task: () => unknown): void {

@@ -1,0 +1,57 @@
+// GET /v1/balance: what the wallet that would pay holds right now.
+
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { Credits } from '../http/schemas.ts'
+import type { App } from '../http/server.ts'
+import type { Db } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import { readBalance } from './ledger.ts'
+
+export type BalanceParts = {
+  db: Db
+  /** Who would pay for a call with this credential and these headers. */
+  resolvePayer(request: FastifyRequest): Promise<{
+    account_id: string
+    billing_mode: 'developer' | 'user'
+  }>
+}
+
+export function walletRoutes(app: App, parts: BalanceParts): void {
+  app.get(
+    '/v1/balance',
+    {
+      config: { access: 'key', errors: ['bad_request', 'user_not_found'] },
+      schema: {
+        tags: ['Wallet'],
+        operationId: 'balance',
+        summary: 'Read the balance',
+        description:
+          'Of the wallet that a call with this credential would be charged to: the developer’s, or, with `X-Svc-User`, the linked user’s.',
+        headers: Type.Object({
+          'x-svc-user': Type.Optional(
+            Type.String({ description: 'External id of a linked user who would pay.' }),
+          ),
+        }),
+        response: {
+          200: Type.Object({
+            balance: Credits,
+            held: Type.Unsafe<bigint>({
+              type: 'integer',
+              description: 'Reserved by calls that are running.',
+              examples: [0],
+            }),
+            available: Credits,
+            billing_mode: Type.Enum(['developer', 'user']),
+          }),
+        },
+      },
+    },
+    async (request) => {
+      const { account_id, billing_mode } = await parts.resolvePayer(request)
+      const wallet = await readBalance(parts.db, account_id)
+      if (!wallet) throw new ApiError('user_not_found')
+      return { ...wallet, billing_mode }
+    },
+  )
+}

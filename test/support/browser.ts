@@ -1,0 +1,28 @@
+// Debian's Chromium, driven over its own protocol; nothing is downloaded.
+
+import { type Browser, chromium } from 'playwright-core'
+import { atEnd } from './cleanup.ts'
+import { findPart } from './system-parts.ts'
+
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = findPart('chromium')
+  if (executablePath === undefined) throw new Error('chromium is not installed')
+  const browser = await chromium.launch({ executablePath, args: ARGUMENTS })
+  atEnd(() => browser.close())
+  return browser
+}
+
+export const SCREENS = {
+  phone: { width: 360, height: 800 },
+  desktop: { width: 1440, height: 900 },
+} as const
