@@ -12,6 +12,10 @@ if (!existsSync(node)) {
   process.stderr.write('svc: packages are not installed; run `npm ci` first\n')
   process.exit(1)
 }
-const child = spawn(node, [command, ...process.argv.slice(2)], { stdio: 'inherit' })
+const cache = fileURLToPath(new URL('../node_modules/.cache/node', import.meta.url))
+const child = spawn(node, [command, ...process.argv.slice(2)], {
+  stdio: 'inherit',
+  env: { NODE_COMPILE_CACHE: cache, ...process.env },
+})
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))

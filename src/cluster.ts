@@ -4,108 +4,159 @@
 import cluster, { type Worker as Child } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Config } from './config.ts'
-import type { Log } from './platform/log.ts'
-import { type Service, startService } from './service.ts'
+import { type Service, type ServiceOptions, startService } from './service.ts'
 
 const RESTART_MIN_MS = 200
 const RESTART_MAX_MS = 30_000
-/** A child that lived this long was healthy: the next one starts at once again. */
+/** A child that lived this long was healthy: the next one starts soon again. */
 const HEALTHY_MS = 60_000
+/** What a child may take to close its parts, beyond the time it has for its requests. */
+const CHILD_STOP_MS = 30_000
 
-export type ClusterOptions = { config: Config; database_url: string; log: Log }
+type Fleet = ServiceOptions & {
+  stopping: boolean
+  filling: boolean
+  rolling: boolean
+  roll_wanted: boolean
+  restart_ms: number
+  replaced_at: number
+}
 
-export async function startCluster(options: ClusterOptions): Promise<Service> {
+export async function startCluster(options: ServiceOptions): Promise<Service> {
   const { config, log } = options
   const parent = await startParent(options)
-  const state = { stopping: false, restart_ms: RESTART_MIN_MS }
-  cluster.on('exit', (child, code) => {
-    if (state.stopping || child.exitedAfterDisconnect) return
-    log.error({ pid: child.process.pid, code }, 'a child died')
-    void replace(options, state)
-  })
-  try {
-    for (let i = 0; i < config.WORKERS; i++) await forkReady(options)
-  } catch (error) {
-    state.stopping = true
-    await stopChildren()
+  const fleet: Fleet = {
+    ...options,
+    stopping: false,
+    filling: false,
+    rolling: false,
+    roll_wanted: false,
+    restart_ms: RESTART_MIN_MS,
+    replaced_at: Number.NEGATIVE_INFINITY,
+  }
+  const stop = async () => {
+    fleet.stopping = true
+    await Promise.all(children().map((child) => stopChild(child, fleet)))
     await parent.stop()
+  }
+  // Also before the children are there: without a listener the signal would end this process.
+  process.on('SIGHUP', () => void roll(fleet))
+  let address: string | undefined
+  try {
+    for (let i = 0; i < config.WORKERS; i++) {
+      options.signal?.throwIfAborted()
+      address = await forkReady(fleet)
+    }
+  } catch (error) {
+    await stop()
     throw error
   }
-  const roll = () => void rollChildren(options)
-  process.on('SIGHUP', roll)
-  return {
-    address: `http://${config.HOST}:${config.PORT}`,
-    async stop() {
-      state.stopping = true
-      process.off('SIGHUP', roll)
-      await stopChildren()
-      await parent.stop()
-    },
-  }
+  cluster.on('exit', (child, code) => {
+    if (fleet.stopping || child.exitedAfterDisconnect) return
+    log.error({ pid: child.process.pid, code }, 'a child died')
+    void fill(fleet)
+  })
+  // One that died while the others started was not noticed yet.
+  void fill(fleet)
+  return { address, stop }
 }
 
 /** Applies migrations before any child looks, and does the background work unless that is elsewhere. */
-async function startParent(options: ClusterOptions): Promise<Service> {
+async function startParent(options: ServiceOptions): Promise<Service> {
   const { config } = options
   if (config.ROLE === 'api') return { address: undefined, stop: async () => {} }
   return await startService({ ...options, config: { ...config, ROLE: 'worker' } })
 }
 
-async function forkReady(options: ClusterOptions): Promise<Child> {
-  const child = cluster.fork({ DATABASE_URL: options.database_url, ROLE: 'api', WORKERS: '1' })
+/** Returns where the new child listens. */
+async function forkReady(fleet: Fleet): Promise<string | undefined> {
+  const child = cluster.fork({ DATABASE_URL: fleet.database_url, ROLE: 'api', WORKERS: '1' })
   const ended = new AbortController()
-  const ready = once(child, 'message', { signal: ended.signal })
+  const told = once(child, 'message', { signal: ended.signal })
   const died = once(child, 'exit', { signal: ended.signal }).then(() => {
     throw new Error('a child ended before it was ready')
   })
   try {
-    await Promise.race([ready, died])
+    const [message]: { ready?: string; fault?: string }[] = await Promise.race([told, died])
+    if (message?.fault !== undefined) throw new Error(message.fault)
+    return message?.ready
   } finally {
     ended.abort()
-    await Promise.allSettled([ready, died])
-  }
-  return child
-}
-
-async function replace(
-  options: ClusterOptions,
-  state: { stopping: boolean; restart_ms: number },
-): Promise<void> {
-  await wait(state.restart_ms, undefined, { ref: false })
-  if (state.stopping) return
-  state.restart_ms = Math.min(state.restart_ms * 2, RESTART_MAX_MS)
-  try {
-    await forkReady(options)
-    setTimeout(() => {
-      state.restart_ms = RESTART_MIN_MS
-    }, HEALTHY_MS).unref()
-  } catch (error) {
-    options.log.error({ err: error }, 'a child could not be replaced')
+    await Promise.allSettled([told, died])
   }
 }
 
-async function rollChildren(options: ClusterOptions): Promise<void> {
+/** Forks what is missing, until nothing is. */
+async function fill(fleet: Fleet): Promise<void> {
+  if (fleet.filling) return
+  fleet.filling = true
+  while (isShort(fleet)) {
+    if (performance.now() - fleet.replaced_at > HEALTHY_MS) fleet.restart_ms = RESTART_MIN_MS
+    await wait(fleet.restart_ms)
+    if (!isShort(fleet)) break
+    fleet.restart_ms = Math.min(fleet.restart_ms * 2, RESTART_MAX_MS)
+    fleet.replaced_at = performance.now()
+    try {
+      await forkReady(fleet)
+    } catch (error) {
+      fleet.log.error({ err: error }, 'a child could not be replaced')
+    }
+  }
+  fleet.filling = false
+}
+
+function isShort(fleet: Fleet): boolean {
+  const staying = children().filter((child) => !child.exitedAfterDisconnect)
+  return !fleet.stopping && staying.length < fleet.config.WORKERS
+}
+
+/** Asked for again while it runs, it runs once more: the children may have read the old settings. */
+async function roll(fleet: Fleet): Promise<void> {
+  fleet.roll_wanted = true
+  if (fleet.rolling) return
+  fleet.rolling = true
+  while (fleet.roll_wanted && !fleet.stopping) {
+    fleet.roll_wanted = false
+    try {
+      await replaceChildren(fleet)
+    } catch (error) {
+      fleet.log.error({ err: error }, 'not every child was replaced')
+    }
+  }
+  fleet.rolling = false
+}
+
+async function replaceChildren(fleet: Fleet): Promise<void> {
   for (const old of children()) {
-    await forkReady(options)
-    await stopChild(old)
+    if (fleet.stopping) return
+    if (old.isDead() || old.exitedAfterDisconnect) continue
+    await forkReady(fleet)
+    const stopped = stopChild(old, fleet)
+    // Another may have died while there was one too many.
+    void fill(fleet)
+    await stopped
   }
-  options.log.info('every child was replaced')
-}
-
-async function stopChildren(): Promise<void> {
-  await Promise.all(children().map(stopChild))
+  fleet.log.info('every child was replaced')
 }
 
 function children(): Child[] {
   return Object.values(cluster.workers ?? {}).filter((child) => child !== undefined)
 }
 
-async function stopChild(child: Child): Promise<void> {
+async function stopChild(child: Child, { config, log }: Fleet): Promise<void> {
   if (child.isDead()) return
   const exit = once(child, 'exit')
-  // Marks the exit as wanted; the child itself drains before it disconnects.
-  child.exitedAfterDisconnect = true
-  child.process.kill('SIGTERM')
+  // A second signal would mean "at once" to a child that is draining already.
+  if (!child.exitedAfterDisconnect) {
+    // Marks the exit as wanted; the child itself drains before it disconnects.
+    child.exitedAfterDisconnect = true
+    child.process.kill('SIGTERM')
+  }
+  const limit_ms = config.DRAIN_MS + config.SHUTDOWN_GRACE_MS + CHILD_STOP_MS
+  const killer = setTimeout(() => {
+    log.error({ pid: child.process.pid }, 'a child does not stop: killing it')
+    child.process.kill('SIGKILL')
+  }, limit_ms)
   await exit
+  clearTimeout(killer)
 }

@@ -18,11 +18,15 @@ export async function openDatabase(config: Config): Promise<Database> {
   const lock = lockDataDir(data_dir)
   try {
     const postgres = await startEmbeddedPostgres({ data_dir, log: () => {} })
+    // However this process ends, short of being killed, the signal still goes out and the database ends too.
+    const abandon = () => void postgres.stop()
+    process.once('exit', abandon)
     return {
       url: postgres.url,
       onLost: (listener) => postgres.onExit(listener),
       async close() {
         await postgres.stop()
+        process.off('exit', abandon)
         lock.release()
       },
     }

@@ -1,9 +1,11 @@
 // One process of the service from start to stop. The stop drops no request and cuts no stream: probes say
 // "not ready" first, then the port closes, running requests end, and only then the parts close.
 
+import cluster from 'node:cluster'
+import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { accountJobs, SEND_MAIL_JOB } from './accounts/jobs.ts'
-import { buildApp } from './app.ts'
+import { type AppOptions, buildApp } from './app.ts'
 import { closeParts, compose, type Parts } from './compose.ts'
 import type { Config } from './config.ts'
 import type { App } from './http/server.ts'
@@ -15,6 +17,11 @@ import { type Job, Worker } from './platform/worker.ts'
 /** How long a database that is still starting is waited for. */
 const DATABASE_WAIT_MS = 60_000
 const DATABASE_RETRY_MS = 500
+const CLOSE_POLL_MS = 50
+/** How long a connection that asks nothing may hold up the stop: its request may be on the way. */
+const SILENT_MS = 500
+/** How long the last handlers, jobs and database connections may take once no caller is left. */
+const PARTS_CLOSE_MS = 10_000
 
 export type Service = {
   /** Where it listens; undefined for a process that only works in the background. */
@@ -22,59 +29,110 @@ export type Service = {
   stop(): Promise<void>
 }
 
-export type ServiceOptions = { config: Config; database_url: string; log: Log }
+export type ServiceOptions = {
+  config: Config
+  database_url: string
+  log: Log
+  app?: AppOptions
+  /** Gives up the start. */
+  signal?: AbortSignal
+}
+
+type Running = { parts: Parts; worker: Worker; app: App | undefined; open: Set<ServerResponse> }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, database_url, log } = options
+  const { config, database_url, log, signal } = options
   const parts = compose(options)
   const worker = new Worker({
     jobs: jobsOf(parts),
     log,
     observe: (job, outcome, seconds) => parts.metrics.jobs.labels(job, outcome).observe(seconds),
   })
+  const wakeMailSender = () => worker.kick(SEND_MAIL_JOB)
   const app =
-    config.ROLE === 'worker'
-      ? undefined
-      : await buildApp(parts, { wakeMailSender: () => worker.kick(SEND_MAIL_JOB) })
+    config.ROLE === 'worker' ? undefined : await buildApp(parts, { wakeMailSender, ...options.app })
+  const running = { parts, worker, app, open: trackResponses(app) }
   try {
-    const address = await app?.listen({ port: config.PORT, host: config.HOST })
-    await migrateWhenReachable(database_url, log)
+    const listen = () => app?.listen({ port: config.PORT, host: config.HOST })
+    // Alone, it answers probes while it starts. A child of a cluster shares the port with others that are
+    // ready: callers must not get a "starting" from it.
+    const early_address = cluster.isWorker ? undefined : await listen()
+    await migrateWhenReachable(database_url, log, signal)
     await parts.feed.start()
     worker.start()
     parts.lifecycle.phase = 'ready'
+    const address = early_address ?? (await listen())
     log.info({ address, role: config.ROLE, mode: config.SVC_MODE }, 'ready')
-    return { address, stop: () => stopService(parts, worker, app) }
+    return { address, stop: () => stopService(running) }
   } catch (error) {
-    await app?.close()
+    if (app) await closeApp(app, { grace_ms: 0, open: running.open, log })
     await closeParts(parts)
     throw error
   }
 }
 
-async function stopService(parts: Parts, worker: Worker, app: App | undefined): Promise<void> {
+/** Every response that is not complete yet: what a stop waits for. */
+function trackResponses(app: App | undefined): Set<ServerResponse> {
+  const open = new Set<ServerResponse>()
+  app?.server.on('request', (_request, response) => {
+    open.add(response)
+    response.once('close', () => open.delete(response))
+  })
+  return open
+}
+
+async function stopService(running: Running): Promise<void> {
+  const { parts, app, open } = running
   const { config, log } = parts
   log.info('stopping')
   parts.lifecycle.phase = 'draining'
   if (app) {
+    // Those that begin from now on say so by themselves.
+    for (const response of open) {
+      if (!response.headersSent) response.setHeader('connection', 'close')
+    }
     await wait(config.DRAIN_MS)
-    await closeWithin(app, config.SHUTDOWN_GRACE_MS, log)
+    await closeApp(app, { grace_ms: config.SHUTDOWN_GRACE_MS, open, log })
   }
-  await worker.stop()
-  await parts.last_used
-    .flush(parts.db)
-    .catch((error: unknown) => log.warn({ err: error }, 'last use of keys not written'))
-  await closeParts(parts)
+  // A database that does not answer must not hold up the end.
+  const limit = wait(PARTS_CLOSE_MS, 'late', { ref: false })
+  if ((await Promise.race([finishWork(running), limit])) === 'late') {
+    log.warn('work was left undone: the database or a job does not answer')
+  }
   log.info('stopped')
 }
 
-async function closeWithin(app: App, grace_ms: number, log: Log): Promise<void> {
-  const closed = app.close()
-  const timer = setTimeout(() => {
-    log.warn('the grace period is over: closing what is left')
-    app.server.closeAllConnections()
-  }, grace_ms)
-  await closed
-  clearTimeout(timer)
+async function finishWork({ parts, worker }: Running): Promise<void> {
+  await worker.stop()
+  await parts.last_used
+    .flush(parts.db)
+    .catch((error: unknown) => parts.log.warn({ err: error }, 'last use of keys not written'))
+  await closeParts(parts)
+}
+
+// server.close() alone waits for connections that nobody uses: one that was kept alive by a reply that began
+// before the stop, for 72 seconds, and one that never sent a request, for ever.
+async function closeApp(
+  app: App,
+  { grace_ms, open, log }: { grace_ms: number; open: Set<ServerResponse>; log: Log },
+): Promise<void> {
+  const began_at = performance.now()
+  let used_at = began_at
+  let closed = false
+  const closing = app.close().then(() => {
+    closed = true
+  })
+  for (;;) {
+    await Promise.race([closing, wait(CLOSE_POLL_MS)])
+    if (closed) return
+    app.server.closeIdleConnections()
+    const now = performance.now()
+    if (open.size > 0) used_at = now
+    if (now - used_at > SILENT_MS || now - began_at > grace_ms) break
+  }
+  if (open.size > 0) log.warn({ open: open.size }, 'the grace period is over: closing what is left')
+  app.server.closeAllConnections()
+  await Promise.race([closing, wait(PARTS_CLOSE_MS, undefined, { ref: false })])
 }
 
 function jobsOf(parts: Parts): Job[] {
@@ -90,23 +148,39 @@ function jobsOf(parts: Parts): Job[] {
   ]
 }
 
-async function migrateWhenReachable(url: string, log: Log): Promise<void> {
+async function migrateWhenReachable(
+  url: string,
+  log: Log,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const give_up_at = performance.now() + DATABASE_WAIT_MS
   for (;;) {
+    signal?.throwIfAborted()
     try {
       const applied = await migrate(url)
       if (applied.length > 0) log.info({ applied }, 'migrated')
       return
     } catch (error) {
-      if (!isNotReachable(error) || performance.now() > give_up_at) throw error
+      if (!isNotReachable(error)) throw error
+      if (performance.now() > give_up_at) {
+        throw new Error(`the database cannot be reached: ${describe(error)}`, { cause: error })
+      }
       log.warn({ err: error }, 'the database cannot be reached yet')
-      await wait(DATABASE_RETRY_MS)
+      await wait(DATABASE_RETRY_MS, undefined, { signal })
     }
   }
 }
 
 function isNotReachable(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  // 57P03: the server is starting up or shutting down.
-  return /^(ECONN|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|57P03)/.test(code)
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  // 53300: too many connections. 57P01 to 57P03: the server is starting up or shutting down.
+  if (/^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|53300|57P0)/.test(code)) return true
+  return /^(Connection terminated|timeout expired)/.test(error.message)
+}
+
+/** A refusal on every address of a name is one error without a message. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.message || ('code' in error ? String(error.code) : error.name)
 }

@@ -1,77 +1,150 @@
 // Starts the service and stops it on a signal. What cannot start says so in one line.
 
 import cluster from 'node:cluster'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { AppOptions } from '../app.ts'
 import { startCluster } from '../cluster.ts'
-import { type Config, ConfigError, loadConfig } from '../config.ts'
-import { type Database, openDatabase } from '../database.ts'
-import { DataDirTaken } from '../platform/data-dir.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { openDatabase } from '../database.ts'
 import { createLog, type Log } from '../platform/log.ts'
-import { type Service, startService } from '../service.ts'
+import { type ServiceOptions, startService } from '../service.ts'
 
 /** npm passes the terminal's signal on, so one Ctrl-C can arrive twice. */
 const SAME_SIGNAL_MS = 1_500
+/** For a reader of the log that has gone away. */
+const FLUSH_LIMIT_MS = 1_000
 
 export async function serve(): Promise<void> {
+  await serveWith({})
+}
+
+/** Runs until a signal asks for the end, then ends the process. Throws if it could not start. */
+export async function serveWith(app: AppOptions): Promise<void> {
   if (existsSync('.env')) process.loadEnvFile('.env')
-  const config = loadConfig(process.env)
-  const log = createLog({ level: config.LOG_LEVEL })
-  const database = await openDatabase(config)
-  let service: Service
+  const stopping = new AbortController()
   try {
-    const options = { config, database_url: database.url, log }
-    const wants_cluster = config.WORKERS > 1 && config.ROLE !== 'worker' && cluster.isPrimary
-    service = await (wants_cluster ? startCluster(options) : startService(options))
+    const config = loadConfig(process.env)
+    const log = createLog({ level: config.LOG_LEVEL })
+    stopOnSignal(stopping, config, log)
+    await runUntilStopped({ config, log, app, signal: stopping.signal })
   } catch (error) {
-    await database.close()
-    throw error
+    // Asked to stop before it had started: that is no fault.
+    if (!stopping.signal.aborted) {
+      if (!cluster.isWorker) throw error
+      await reportToParent(error)
+      process.exit(1)
+    }
   }
+  process.exit()
+}
+
+type Run = Omit<ServiceOptions, 'database_url'> & { signal: AbortSignal }
+
+async function runUntilStopped(run: Run): Promise<void> {
+  const { config, log, signal } = run
+  const database = await openDatabase(config)
   database.onLost((detail) => {
     log.fatal({ detail }, 'the embedded database ended')
     process.exit(1)
   })
-  stopOnSignal(service, database, log)
-  if (cluster.isWorker) process.send?.('ready')
-  else if (service.address !== undefined) greet(config, service.address)
+  try {
+    signal.throwIfAborted()
+    const options = { ...run, database_url: database.url }
+    const service = await (isClusterParent(config) ? startCluster(options) : startService(options))
+    if (cluster.isWorker) process.send?.({ ready: service.address })
+    else if (service.address !== undefined) greet(config, service.address)
+    if (!signal.aborted) await once(signal, 'abort')
+    await finish(() => service.stop(), log)
+  } finally {
+    await finish(() => database.close(), log)
+    await flush(log)
+  }
 }
 
-export function describeStartFault(error: unknown, config: { HOST: string; PORT: string }): string {
-  if (error instanceof ConfigError || error instanceof DataDirTaken) return error.message
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return `port ${config.PORT} of ${config.HOST} is in use by another process: stop it, or set PORT`
+/** A step of the stop that fails does not keep the next from being taken. */
+async function finish(step: () => Promise<void>, log: Log): Promise<void> {
+  try {
+    await step()
+  } catch (error) {
+    log.error({ err: error }, 'the stop failed')
+    process.exitCode = 1
   }
-  if (error instanceof Error && 'code' in error && error.code === 'EACCES') {
-    return `port ${config.PORT} of ${config.HOST} may not be opened by this user: set PORT above 1023`
-  }
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-function stopOnSignal(service: Service, database: Database, log: Log): void {
+/** The log gathers lines before it writes them; the end of the process would lose them. */
+async function flush(log: Log): Promise<void> {
+  const written = new Promise<void>((resolve) => log.flush(() => resolve()))
+  await Promise.race([written, wait(FLUSH_LIMIT_MS, undefined, { ref: false })])
+}
+
+function stopOnSignal(stopping: AbortController, config: Config, log: Log): void {
   let stopping_since: number | undefined
-  const stop = (signal: string) => {
+  const note = (signal: string) => {
     if (stopping_since !== undefined) {
       if (performance.now() - stopping_since > SAME_SIGNAL_MS) process.exit(1)
       return
     }
     stopping_since = performance.now()
     log.info({ signal }, 'signal')
-    stopAll(service, database).then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error({ err: error }, 'the stop failed')
-        process.exit(1)
-      },
-    )
+    stopping.abort()
   }
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
-  // A child whose parent died would hold the port for ever.
-  if (cluster.isWorker) process.on('disconnect', () => stop('disconnect'))
+  process.on('SIGINT', note)
+  process.on('SIGTERM', note)
+  if (cluster.isWorker) {
+    // A closed terminal tells the whole group; the parent decides what that means.
+    process.on('SIGHUP', () => {})
+    drainWithoutParent(() => note('disconnect'))
+  } else if (!isClusterParent(config)) {
+    process.on('SIGHUP', note)
+  }
 }
 
-async function stopAll(service: Service, database: Database): Promise<void> {
-  await service.stop()
-  await database.close()
+// A child without its parent gets no more connections. Node would end it at once and cut what it is
+// answering, unless the child looks as if it were leaving by itself.
+function drainWithoutParent(drain: () => void): void {
+  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
+  process.on('disconnect', drain)
+}
+
+function isClusterParent(config: Config): boolean {
+  return config.WORKERS > 1 && config.ROLE !== 'worker' && cluster.isPrimary
+}
+
+function reportToParent(error: unknown): Promise<void> {
+  const fault = describeStartFault(error, addressFrom(process.env))
+  return new Promise((resolve) => {
+    if (!process.send?.({ fault }, undefined, undefined, () => resolve())) resolve()
+  })
+}
+
+/** One line; the stack only for those who asked for details. */
+export function describeStartFault(
+  error: unknown,
+  { HOST, PORT }: { HOST: string; PORT: string },
+): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = 'code' in error ? error.code : undefined
+  // "bind" in a child of a cluster.
+  const is_listening = 'syscall' in error && /^(listen|bind)$/.test(String(error.syscall))
+  if (is_listening && code === 'EADDRINUSE') {
+    return `port ${PORT} of ${HOST} is in use by another process: stop it, or set PORT`
+  }
+  if (is_listening && code === 'EACCES') {
+    return `port ${PORT} of ${HOST} may not be opened by this user: set PORT above 1023`
+  }
+  if (is_listening || ('hostname' in error && error.hostname === HOST)) {
+    return `HOST=${HOST} is no address of this machine (${String(code)})`
+  }
+  const detailed = /^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '')
+  return (
+    (detailed && error.stack) || error.message || (typeof code === 'string' ? code : error.name)
+  )
+}
+
+function addressFrom(env: NodeJS.ProcessEnv): { HOST: string; PORT: string } {
+  return { HOST: env['HOST'] || '127.0.0.1', PORT: env['PORT'] || '8080' }
 }
 
 function greet(config: Config, address: string): void {
@@ -92,8 +165,7 @@ function greet(config: Config, address: string): void {
 
 if (import.meta.main) {
   serve().catch((error: unknown) => {
-    const { HOST = '127.0.0.1', PORT = '8080' } = process.env
-    process.stderr.write(`svc: ${describeStartFault(error, { HOST, PORT })}\n`)
+    process.stderr.write(`svc: ${describeStartFault(error, addressFrom(process.env))}\n`)
     process.exit(1)
   })
 }

@@ -111,21 +111,21 @@ const COMMANDS: Record<string, Command> = {
 async function main(argv: readonly string[]): Promise<void> {
   if (existsSync('.env')) process.loadEnvFile('.env')
   const [name = 'help', ...rest] = argv
-  const command = COMMANDS[name]
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (name === 'help' || name === '--help' || name === '-h') return print(usage())
   if (!command) throw new UsageError(`there is no command ${name}\n\n${usage()}`)
   if (command.takes_options) return await command.run(rest)
-  const { values, positionals } = parseArgs({
-    args: [...rest],
-    allowPositionals: true,
-    options: { help: { type: 'boolean', short: 'h' } },
-  })
-  if (values.help) return print(`${command.usage}\n\n${command.summary}`)
   try {
+    const { values, positionals } = parseArgs({
+      args: [...rest],
+      allowPositionals: true,
+      options: { help: { type: 'boolean', short: 'h' } },
+    })
+    if (values.help) return print(`${command.usage}\n\n${command.summary}`)
     await command.run(positionals)
   } catch (error) {
-    if (error instanceof UsageError) error.message += `\nusage: ${command.usage}`
-    throw error
+    if (!(error instanceof UsageError || isArgumentFault(error))) throw error
+    throw new UsageError(`${error.message}\nusage: ${command.usage}`)
   }
 }
 
@@ -187,14 +187,14 @@ function print(text: string): void {
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   const { HOST = '127.0.0.1', PORT = '8080' } = process.env
-  const told = error instanceof UsageError || error instanceof ApiError || isArgumentFault(error)
+  const told = error instanceof UsageError || error instanceof ApiError
   const message =
     told && error instanceof Error ? error.message : describeStartFault(error, { HOST, PORT })
   process.stderr.write(`svc: ${message}\n`)
   process.exit(told ? 2 : 1)
 })
 
-function isArgumentFault(error: unknown): boolean {
+function isArgumentFault(error: unknown): error is TypeError {
   return (
     error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
   )

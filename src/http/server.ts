@@ -48,7 +48,10 @@ const HEADER_LIMIT_BYTES = 16_384
 const PATH_PART_LENGTH_MAX = 512
 const REQUEST_TIMEOUT_MS = 30_000
 const HEADERS_TIMEOUT_MS = 10_000
+/** How often slow requests are looked for; Node's default lets them live twice as long. */
+const TIMEOUT_CHECK_INTERVAL_MS = 2_000
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
+const ONE_HOST = 'A request has exactly one Host header.'
 
 /** For JSON and streams; pages set a policy of their own. */
 const SECURITY_HEADERS = {
@@ -69,7 +72,13 @@ export function createHttpServer(options: HttpOptions): App {
     routerOptions: { maxParamLength: PATH_PART_LENGTH_MAX },
     requestTimeout: options.request_timeout_ms ?? REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: { maxHeaderSize: HEADER_LIMIT_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    http: {
+      maxHeaderSize: HEADER_LIMIT_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+      // Node's own answer would be an empty 400; ours is below.
+      requireHostHeader: false,
+    },
     // Requests that arrive on open connections while closing are served: a 503 would be a failed request.
     return503OnClosing: false,
     trustProxy: options.trust_proxy.length > 0 ? [...options.trust_proxy] : false,
@@ -108,11 +117,7 @@ function addRequestHooks(app: App, options: HttpOptions): void {
     reply.headers(headers)
     reply.header('x-request-id', request.id)
     if (options.lifecycle.phase === 'draining') reply.header('connection', 'close')
-    done(
-      hasTwoHosts(request)
-        ? new ApiError('bad_request', { message: 'Two Host headers.' })
-        : undefined,
-    )
+    done(hasOneHost(request) ? undefined : wrongHost())
   })
   app.addHook('onResponse', (request, reply, done) => {
     const seconds = reply.elapsedTime / 1000
@@ -215,14 +220,19 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?')[0]?.slice(0, 200) ?? ''
 }
 
-function hasTwoHosts(request: FastifyRequest): boolean {
+function wrongHost(): ApiError {
+  return new ApiError('bad_request', { message: ONE_HOST, headers: { connection: 'close' } })
+}
+
+// HTTP/1.0 knows no Host; everyone else sends exactly one, or two readers may see two different requests.
+function hasOneHost(request: FastifyRequest): boolean {
   const raw = request.raw.rawHeaders
   let hosts = 0
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
   }
-  return hosts > 1
+  return hosts === 1 || (hosts === 0 && request.raw.httpVersion === '1.0')
 }
 
 function answerClientError(

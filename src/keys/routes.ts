@@ -41,7 +41,9 @@ const KeyDescription = Type.Object({
 const NewKey = Type.Object({
   name: Text({ min: 1, max: 200, description: 'For your own eyes.', examples: ['production'] }),
   billing_mode: BillingMode,
-  expires_at: Type.Optional(Nullable(Timestamp)),
+  expires_at: Type.Optional(
+    Nullable(Type.String({ format: 'date-time', description: 'When it stops working. ISO 8601.' })),
+  ),
   rate_limit_per_minute: Type.Optional(
     Nullable(
       Type.Integer({
@@ -57,7 +59,6 @@ const NewKey = Type.Object({
         minimum: 1,
         maximum: Number(CREDITS_MAX),
         description: 'Calls that would spend more are refused. Needs `spend_limit_period`.',
-        examples: [5_000_000],
       }),
     ),
   ),

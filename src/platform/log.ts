@@ -47,7 +47,14 @@ export function redact(text: string): string {
 // line at once; the rest is flushed several times a second and at exit.
 function standardOutput(): DestinationStream {
   const minLength = process.stdout.isTTY ? 0 : BUFFER_BYTES
-  return pino.destination({ fd: 1, sync: true, minLength, periodicFlush: FLUSH_INTERVAL_MS })
+  const destination = pino.destination({
+    fd: 1,
+    sync: true,
+    minLength,
+    periodicFlush: FLUSH_INTERVAL_MS,
+  })
+  process.once('exit', () => destination.flushSync())
+  return destination
 }
 
 let second = 0

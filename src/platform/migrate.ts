@@ -15,7 +15,11 @@ const LOCK_WAIT_MS = 120_000
 
 /** Returns the names of the migrations that were applied now. */
 export async function migrate(url: string): Promise<string[]> {
-  const client = new Client(connectionConfig(url, 'svc migrate'))
+  const client = new Client({
+    ...connectionConfig(url, 'svc migrate'),
+    // A migration takes as long as it takes.
+    query_timeout: 0,
+  })
   await client.connect()
   try {
     await client.query(`set statement_timeout = 0; set lock_timeout = ${LOCK_WAIT_MS}`)
