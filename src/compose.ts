@@ -27,19 +27,24 @@ export type ComposeOptions = {
 export function compose(options: ComposeOptions) {
   const { config, log } = options
   const metrics = createMetrics()
-  const db = new Db({
-    url: options.database_url,
-    pool_size: config.DATABASE_POOL_SIZE,
-    application_name: `svc ${config.ROLE}`,
-    observe: (statement, seconds) => metrics.db_statements.labels(statement).observe(seconds),
-  })
-  const { keys, sessions, feed } = composeCredentials(options, db, metrics)
+  const connect = (pool_size: number) =>
+    new Db({
+      url: options.database_url,
+      pool_size,
+      application_name: `svc ${config.ROLE}`,
+      observe: (statement, seconds) => metrics.db_statements.labels(statement).observe(seconds),
+    })
+  const db = connect(config.DATABASE_POOL_SIZE)
+  // A pool that is busy must not keep revocations from being read.
+  const feed_db = connect(1)
+  const { keys, sessions, feed } = composeCredentials(options, feed_db, metrics)
   return {
     config,
     log,
     clock: options.clock ?? systemClock,
     metrics,
     db,
+    feed_db,
     keys,
     sessions,
     feed,
@@ -58,7 +63,7 @@ export async function closeParts(parts: Parts): Promise<void> {
   await parts.feed.stop()
   await parts.limits.close()
   parts.mailer.close()
-  await parts.db.close()
+  await Promise.all([parts.db.close(), parts.feed_db.close()])
 }
 
 function composeCredentials(options: ComposeOptions, db: Db, metrics: Metrics) {

@@ -40,7 +40,6 @@ function runTests(database_url: string): Promise<number> {
     '--test',
     `--test-concurrency=${CONCURRENCY}`,
     `--test-timeout=${timeout_ms}`,
-    '--test-force-exit',
   ]
   const child = spawn(process.execPath, [...options, ...files], {
     stdio: 'inherit',

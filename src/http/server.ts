@@ -16,7 +16,7 @@ import Fastify, {
   type RawServerDefault,
 } from 'fastify'
 import { ApiError } from '../platform/errors.ts'
-import type { Log } from '../platform/log.ts'
+import { type Log, REQUEST_MESSAGE } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { policyOf, UNROUTED } from './access.ts'
 import { createErrorHandler, renderConnectionError } from './error-handler.ts'
@@ -136,7 +136,7 @@ function addRequestHooks(app: App, options: HttpOptions): void {
         account_id: request.principal?.account_id,
         key_id: request.principal?.kind === 'key' ? request.principal.key_id : undefined,
       },
-      'request',
+      REQUEST_MESSAGE,
     )
     done()
   })

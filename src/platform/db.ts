@@ -208,7 +208,7 @@ export function violatedConstraint(error: unknown): string | undefined {
 }
 
 function translate(error: unknown): unknown {
-  if (isConnectionError(error)) return unavailable(error)
+  if (isConnectionError(error)) return connectionLost(error)
   if (!(error instanceof DatabaseError)) return error
   switch (error.code ?? '') {
     // Text PostgreSQL cannot hold: NUL, or half a surrogate pair. Schemas refuse it first; this is the net.
@@ -232,6 +232,16 @@ function translate(error: unknown): unknown {
 
 function unavailable(cause: unknown): ApiError {
   return new ApiError('service_unavailable', { cause, headers: { 'retry-after': '1' } })
+}
+
+/** A commit may have arrived before the connection broke: nobody here can know. */
+function connectionLost(cause: unknown): ApiError {
+  return new ApiError('service_unavailable', {
+    message: 'The connection to the database was lost: the change may or may not have been made.',
+    hint: 'Look before you repeat it; with an Idempotency-Key simply repeat it.',
+    cause,
+    headers: { 'retry-after': '1' },
+  })
 }
 
 function isConnectionError(error: unknown): boolean {

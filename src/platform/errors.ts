@@ -203,7 +203,8 @@ export const ERRORS = {
     status: 503,
     message: 'The service is busy or its database cannot be reached.',
     hint: 'Try again as `Retry-After` says; nothing was changed.',
-    explanation: 'The database cannot be reached or a queue is full. The request had no effect.',
+    explanation:
+      'The database cannot be reached or a queue is full. The request had no effect, unless the message says that the connection was lost on the way.',
   },
   provider_misconfigured: {
     status: 503,

@@ -125,6 +125,9 @@ export class InvalidationFeed {
 
   async #pollOnce(): Promise<void> {
     const started = performance.now()
+    // A poll that hangs is as bad as one that fails, and must be told when trust runs out.
+    const trust_left_ms = Math.max(0, this.#polledAt + TRUST_MS - started)
+    const overdue = setTimeout(() => this.#report(false), trust_left_ms)
     try {
       const [row] = await this.#options.db.run(POLL, [this.#position ?? '0'])
       if (!row) throw new Error('the poll answered no row')
@@ -134,6 +137,8 @@ export class InvalidationFeed {
     } catch (error) {
       this.#options.log.debug({ err: error }, 'invalidation poll failed')
       if (!this.trusted) this.#report(false)
+    } finally {
+      clearTimeout(overdue)
     }
   }
 
@@ -170,9 +175,14 @@ export class InvalidationFeed {
     try {
       await client.connect()
       await client.query(`listen ${CHANNEL}`)
-      this.#listener = client
+      if (!this.#stopped) {
+        this.#listener = client
+        return
+      }
     } catch {
       retry()
     }
+    // Refused, as on a server in recovery, or too late: without this, each attempt would leave one open.
+    void client.end().catch(() => {})
   }
 }

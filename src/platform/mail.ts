@@ -2,7 +2,7 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { createTransport, type Transporter } from 'nodemailer'
+import { createTransport } from 'nodemailer'
 
 export type Mail = { to: string; subject: string; text: string; html: string }
 
@@ -19,21 +19,26 @@ export function createMailer(options: {
   smtp_url: string | undefined
   from: string
   folder: string
+  /** How long a mail server may be silent. */
+  timeout_ms?: number
 }): Mailer {
-  if (options.smtp_url !== undefined) return smtpMailer(options.smtp_url, options.from)
-  return fileMailer(options.folder, options.from)
+  const { smtp_url, from, folder, timeout_ms } = options
+  if (smtp_url !== undefined) return smtpMailer(smtp_url, from, timeout_ms)
+  return fileMailer(folder, from)
 }
 
-function smtpMailer(url: string, from: string): Mailer {
-  const transport = createTransport(url, { from }) as Transporter
-  Object.assign(transport.options, {
-    connectionTimeout: CONNECT_TIMEOUT_MS,
-    greetingTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout: SOCKET_TIMEOUT_MS,
-  })
+function smtpMailer(url: string, from: string, timeout_ms?: number): Mailer {
+  // Given to the transport at birth: its own time-outs are minutes, and it takes no others later.
+  const settings = {
+    url,
+    connectionTimeout: timeout_ms ?? CONNECT_TIMEOUT_MS,
+    greetingTimeout: timeout_ms ?? CONNECT_TIMEOUT_MS,
+    socketTimeout: timeout_ms ?? SOCKET_TIMEOUT_MS,
+  }
+  const transport = createTransport(settings, { from })
   return {
     async send(mail) {
-      await transport.sendMail(mail)
+      await transport.sendMail({ ...mail, to: oneAddress(mail.to) })
       return {}
     },
     close: () => transport.close(),
@@ -44,7 +49,7 @@ function fileMailer(folder: string, from: string): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true }, { from })
   return {
     async send(mail) {
-      const { message } = await transport.sendMail(mail)
+      const { message } = await transport.sendMail({ ...mail, to: oneAddress(mail.to) })
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const name = `${new Date().toISOString().replaceAll(':', '-')}-${Math.random().toString(36).slice(2, 8)}.eml`
       const kept_in = path.join(folder, name)
@@ -53,4 +58,9 @@ function fileMailer(folder: string, from: string): Mailer {
     },
     close: () => {},
   }
+}
+
+/** Text would be read as a list of addresses; this is one, whatever commas it holds. */
+function oneAddress(address: string): { name: string; address: string } {
+  return { name: '', address }
 }

@@ -55,12 +55,15 @@ export class Worker {
     this.#timers.set(
       job.name,
       setTimeout(() => {
-        const run = this.#runOnce(job).finally(() => {
+        const ended = Promise.withResolvers<void>()
+        // Before the job runs: it may kick itself in its first turn.
+        this.#running.set(job.name, ended.promise)
+        void this.#runOnce(job).finally(() => {
           this.#running.delete(job.name)
           const again = this.#kicked.delete(job.name)
           this.#schedule(job, again ? 0 : job.every_ms * (1 + (Math.random() - 0.5) * JITTER))
+          ended.resolve()
         })
-        this.#running.set(job.name, run)
       }, delay_ms),
     )
   }

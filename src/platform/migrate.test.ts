@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+import { createEmptyDatabase, sql } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { migrate } from './migrate.ts'
+
+const run = promisify(execFile)
+
+const FILES = readdirSync(new URL('../../migrations/', import.meta.url))
+  .filter((name) => name.endsWith('.sql'))
+  .sort()
+
+test('processes that start at once on an empty database all come up, and apply each migration once', async () => {
+  const url = await createEmptyDatabase()
+  const blocker = new Client({ connectionString: url })
+  await blocker.connect()
+  let applied: string[][]
+  try {
+    // Holds all of them up at their first step, so that they truly go on at once.
+    await blocker.query('begin; create table migration (in_the_way text)')
+    const running = [migrateElsewhere(url), migrateElsewhere(url), migrate(url)]
+    await eventually('all three wait', async () => (await waiting(url)) === 3)
+    await blocker.query('rollback')
+    applied = await Promise.all(running)
+  } finally {
+    await blocker.end()
+  }
+  assert.deepEqual(applied.flat().sort(), FILES)
+  assert.deepEqual(await recorded(url), FILES)
+})
+
+test('migrations are applied in the order of their names, and a second run applies none', async () => {
+  const url = await createEmptyDatabase()
+  assert.deepEqual(await migrate(url), FILES)
+  assert.deepEqual(await migrate(url), [])
+  const rows = await sql<{ name: string }>(url, 'select name from migration order by applied_at')
+  assert.deepEqual(
+    rows.map((row) => row.name),
+    FILES,
+  )
+})
+
+test('a migration that fails leaves nothing of itself behind, and the message names it', async () => {
+  const url = await createEmptyDatabase()
+  // The first migration makes `account`, then `session`: it fails half-way.
+  await sql(url, 'create table session (in_the_way text)')
+  await assert.rejects(migrate(url), { message: new RegExp(`^migration ${FILES[0]} failed: `) })
+  assert.deepEqual(await recorded(url), [])
+  const tables = await sql<{ name: string | null }>(url, `select to_regclass('account') as name`)
+  assert.deepEqual(tables, [{ name: null }])
+
+  await sql(url, 'drop table session')
+  assert.deepEqual(await migrate(url), FILES, 'the lock or the failure was kept')
+})
+
+test('a migration that cannot be recorded is not applied', async () => {
+  const url = await createEmptyDatabase()
+  await sql(
+    url,
+    'create table migration (name text check (length(name) < 5), applied_at timestamptz)',
+  )
+  await assert.rejects(migrate(url), /migration_name_check/)
+  const tables = await sql<{ name: string | null }>(url, `select to_regclass('account') as name`)
+  assert.deepEqual(tables, [{ name: null }])
+})
+
+test('what is recorded as applied is not applied again', async () => {
+  const url = await createEmptyDatabase()
+  await sql(url, 'create table migration (name text primary key, applied_at timestamptz)')
+  await sql(url, 'insert into migration (name) select unnest($1::text[])', [FILES.slice(1)])
+  assert.deepEqual(await migrate(url), FILES.slice(0, 1))
+})
+
+async function migrateElsewhere(url: string): Promise<string[]> {
+  const module = new URL('./migrate.ts', import.meta.url).href
+  const script = `
+    const { migrate } = await import(${JSON.stringify(module)})
+    console.log(JSON.stringify(await migrate(process.argv[1])))`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, url])
+  return JSON.parse(stdout) as string[]
+}
+
+async function waiting(url: string): Promise<number> {
+  const rows = await sql(
+    url,
+    `select pid from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows.length
+}
+
+async function recorded(url: string): Promise<string[]> {
+  const rows = await sql<{ name: string }>(url, 'select name from migration order by name')
+  return rows.map((row) => row.name)
+}
