@@ -14,6 +14,7 @@ import { InvalidationFeed } from './platform/invalidation.ts'
 import type { Log } from './platform/log.ts'
 import { createMailer } from './platform/mail.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { LiveLedger } from './wallet/live-ledger.ts'
 
 export type Parts = ReturnType<typeof compose>
 
@@ -27,6 +28,7 @@ export type ComposeOptions = {
 export function compose(options: ComposeOptions) {
   const { config, log } = options
   const metrics = createMetrics()
+  const clock = options.clock ?? systemClock
   const connect = (pool_size: number) =>
     new Db({
       url: options.database_url,
@@ -41,13 +43,14 @@ export function compose(options: ComposeOptions) {
   return {
     config,
     log,
-    clock: options.clock ?? systemClock,
+    clock,
     metrics,
     db,
     feed_db,
     keys,
     sessions,
     feed,
+    wallet: new LiveLedger({ db, url: options.database_url, clock, log, metrics }),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
     lifecycle: createLifecycle(),
@@ -60,6 +63,7 @@ export function compose(options: ComposeOptions) {
 }
 
 export async function closeParts(parts: Parts): Promise<void> {
+  await parts.wallet.stop()
   await parts.feed.stop()
   await parts.limits.close()
   parts.mailer.close()

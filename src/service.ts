@@ -13,6 +13,7 @@ import { lastUsedJob } from './keys/last-used.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { type Job, Worker } from './platform/worker.ts'
+import { leaseJob, walletJobs } from './wallet/jobs.ts'
 
 /** How long a database that is still starting is waited for. */
 const DATABASE_WAIT_MS = 60_000
@@ -44,7 +45,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, database_url, log, signal } = options
   const parts = compose(options)
   const worker = new Worker({
-    jobs: jobsOf(parts),
     log,
     observe: (job, outcome, seconds) => parts.metrics.jobs.labels(job, outcome).observe(seconds),
   })
@@ -59,7 +59,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const early_address = cluster.isWorker ? undefined : await listen()
     await migrateWhenReachable(database_url, log, signal)
     await parts.feed.start()
-    worker.start()
+    await parts.wallet.start()
+    worker.start(jobsOf(parts))
     parts.lifecycle.phase = 'ready'
     const address = early_address ?? (await listen())
     log.info({ address, role: config.ROLE, mode: config.SVC_MODE }, 'ready')
@@ -142,9 +143,11 @@ function jobsOf(parts: Parts): Job[] {
     public_url: config.PUBLIC_URL,
     onMail: (purpose, outcome) => metrics.mails.labels(purpose, outcome).inc(),
   })
+  const { node } = parts.wallet
   return [
+    leaseJob({ ...parts, node }),
     ...(config.ROLE === 'worker' ? [] : [lastUsedJob(parts.db, parts.last_used)]),
-    ...(config.ROLE === 'api' ? [] : background),
+    ...(config.ROLE === 'api' ? [] : [...background, ...walletJobs(parts)]),
   ]
 }
 

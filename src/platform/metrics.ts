@@ -98,6 +98,31 @@ function createLedgerMetrics(registers: Registry[]) {
       labelNames: ['lane', 'reason'] as const,
       registers,
     }),
+    gateway_calls: new Counter({
+      name: 'svc_gateway_calls_total',
+      help: 'Calls by model and outcome: complete, failed, client_left, free (the provider failed first).',
+      labelNames: ['model', 'outcome'] as const,
+      registers,
+    }),
+    gateway_tokens: new Counter({
+      name: 'svc_gateway_tokens_total',
+      help: 'Tokens by model and kind: input, cached, output.',
+      labelNames: ['model', 'kind'] as const,
+      registers,
+    }),
+    gateway_credits: new Counter({
+      name: 'svc_gateway_credits_total',
+      help: 'Credits charged by model.',
+      labelNames: ['model'] as const,
+      registers,
+    }),
+    gateway_seconds: new Histogram({
+      name: 'svc_gateway_seconds',
+      help: 'Time of calls by model: first_byte and total, as the provider took them.',
+      labelNames: ['model', 'phase'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
     ledger_holds: new Counter({
       name: 'svc_ledger_holds_total',
       help: 'Holds by answer: granted, insufficient, limit_reached, blocked.',

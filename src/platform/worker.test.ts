@@ -8,9 +8,9 @@ const NEVER_MS = 3_600_000
 
 describe('a job', () => {
   test('runs again and again, each time about its interval after the last', async (t) => {
-    const { observed, worker } = make(t, [{ name: 'tick', every_ms: 20, run: async () => {} }])
+    const { observed, start } = make(t, [{ name: 'tick', every_ms: 20, run: async () => {} }])
     const started = performance.now()
-    worker.start()
+    start()
     await eventually('it ran six times', () => observed.length >= 6)
     // Five intervals of 20 ms, each at most 5 % shorter; timers may be a millisecond early.
     assert.ok(performance.now() - started > 5 * (19 - 1))
@@ -20,7 +20,7 @@ describe('a job', () => {
     let running = 0
     let most = 0
     let runs = 0
-    const { worker } = make(t, [
+    const { worker, start } = make(t, [
       {
         name: 'slow',
         every_ms: 1,
@@ -35,18 +35,18 @@ describe('a job', () => {
         },
       },
     ])
-    worker.start()
+    start()
     await eventually('it ran ten times', () => runs >= 10)
     assert.equal(most, 1)
   })
 
   test('does not hold up another', async (t) => {
     const forever = Promise.withResolvers<void>()
-    const { observed, worker } = make(t, [
+    const { observed, start } = make(t, [
       { name: 'stuck', every_ms: 1, run: () => forever.promise },
       { name: 'lively', every_ms: 1, run: async () => {} },
     ])
-    worker.start()
+    start()
     await eventually('the other ran', () => observed.length >= 3)
     assert.ok(observed.every(([name]) => name === 'lively'))
     forever.resolve()
@@ -54,7 +54,7 @@ describe('a job', () => {
 
   test('that fails, later or at once, is logged, counted and run again', async (t) => {
     let runs = 0
-    const { observed, log, worker } = make(t, [
+    const { observed, log, start } = make(t, [
       {
         name: 'shaky',
         every_ms: 1,
@@ -65,7 +65,7 @@ describe('a job', () => {
         },
       },
     ])
-    worker.start()
+    start()
     await eventually('it ran three times', () => observed.length >= 3)
     assert.deepEqual(observed.slice(0, 3), [
       ['shaky', 'failed'],
@@ -85,14 +85,15 @@ describe('a job', () => {
 
 describe('a kick', () => {
   test('runs a job now that would have had to wait', async (t) => {
-    const { observed, worker } = make(t, [rare('mail')])
+    const { observed, worker, start } = make(t, [rare('mail')])
+    start()
     worker.kick('mail')
     await eventually('it ran', () => observed.length === 1)
   })
 
   test('during a run makes one more run after it: what was queued meanwhile is not left', async (t) => {
     const gates: PromiseWithResolvers<void>[] = []
-    const { observed, worker } = make(t, [
+    const { observed, worker, start } = make(t, [
       {
         ...rare('mail'),
         run: () => {
@@ -102,6 +103,7 @@ describe('a kick', () => {
         },
       },
     ])
+    start()
     worker.kick('mail')
     await eventually('it runs', () => gates.length === 1)
     worker.kick('mail')
@@ -115,7 +117,8 @@ describe('a kick', () => {
   })
 
   test('before a run that waits for its turn makes one run, not two', async (t) => {
-    const { observed, worker } = make(t, [rare('mail'), rare('marker')])
+    const { observed, worker, start } = make(t, [rare('mail'), rare('marker')])
+    start()
     worker.kick('mail')
     worker.kick('mail')
     worker.kick('mail')
@@ -138,7 +141,7 @@ describe('a stop', () => {
     let told: AbortSignal | undefined
     let stopped = false
     let runs = 0
-    const { observed, worker } = make(t, [
+    const { observed, worker, start } = make(t, [
       {
         name: 'long',
         every_ms: 1,
@@ -149,7 +152,7 @@ describe('a stop', () => {
         },
       },
     ])
-    worker.start()
+    start()
     await eventually('it runs', () => told !== undefined)
     worker.kick('long')
     assert.equal(told?.aborted, false)
@@ -168,8 +171,10 @@ describe('a stop', () => {
   })
 
   test('before the first turn lets nothing start', async (t) => {
-    const { observed, worker } = make(t, [{ name: 'soon', every_ms: 10, run: async () => {} }])
-    worker.start()
+    const { observed, worker, start } = make(t, [
+      { name: 'soon', every_ms: 10, run: async () => {} },
+    ])
+    start()
     await worker.stop()
     await turns(20)
     assert.deepEqual(observed, [])
@@ -180,7 +185,6 @@ function make(t: TestContext, jobs: Job[]) {
   const observed: [string, JobOutcome][] = []
   const log = collectLog()
   const worker = new Worker({
-    jobs,
     log: log.log,
     observe: (job, outcome, seconds) => {
       assert.ok(seconds >= 0 && seconds < 60)
@@ -188,7 +192,7 @@ function make(t: TestContext, jobs: Job[]) {
     },
   })
   t.after(() => worker.stop())
-  return { worker, observed, log }
+  return { worker, observed, log, start: () => worker.start(jobs) }
 }
 
 function rare(name: string): Job {

@@ -13,7 +13,6 @@ export type Job = {
 export type JobOutcome = 'ok' | 'failed'
 
 export type WorkerOptions = {
-  jobs: readonly Job[]
   log: Log
   observe: (job: string, outcome: JobOutcome, seconds: number) => void
 }
@@ -22,6 +21,7 @@ const JITTER = 0.1
 
 export class Worker {
   readonly #options: WorkerOptions
+  #jobs: readonly Job[] = []
   readonly #abort = new AbortController()
   readonly #timers = new Map<string, NodeJS.Timeout>()
   readonly #running = new Map<string, Promise<void>>()
@@ -31,13 +31,14 @@ export class Worker {
     this.#options = options
   }
 
-  start(): void {
-    for (const job of this.#options.jobs) this.#schedule(job, Math.random() * job.every_ms * JITTER)
+  start(jobs: readonly Job[]): void {
+    this.#jobs = jobs
+    for (const job of jobs) this.#schedule(job, Math.random() * job.every_ms * JITTER)
   }
 
   /** Runs a job now instead of at its next turn: for work that has just been queued in this process. */
   kick(name: string): void {
-    const job = this.#options.jobs.find((candidate) => candidate.name === name)
+    const job = this.#jobs.find((candidate) => candidate.name === name)
     if (!job || this.#abort.signal.aborted) return
     if (this.#running.has(name)) this.#kicked.add(name)
     else this.#schedule(job, 0)

@@ -1,0 +1,144 @@
+// Speed of the ledger on a database of its own: hold and settle, every settle with its journal lines,
+// usage, earning and outbox row. Run with `npm run bench:wallet`.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { Db } from '../src/platform/db.ts'
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
+import { ApiError } from '../src/platform/errors.ts'
+import { migrate } from '../src/platform/migrate.ts'
+import { checkLedger } from '../src/wallet/check.ts'
+import type { Hold } from '../src/wallet/holds.ts'
+import type { Ledger, LedgerOptions } from '../src/wallet/lanes.ts'
+import { chargeOf, holdOf, makeLedger, makeWallets, quantile } from '../test/wallet/support.ts'
+
+const SECONDS = Number(process.env['SVC_BENCH_SECONDS'] ?? 8)
+const CALLERS = 500
+const WALLET_CREDITS = 1_000_000_000_000n
+
+type Result = { pairs: number; seconds: number; holds_ms: number[]; pairs_ms: number[] }
+
+const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
+const server_url = process.env['SVC_BENCH_DATABASE_URL']
+const postgres = server_url
+  ? { url: server_url, stop: async () => {} }
+  : await startEmbeddedPostgres({ data_dir: folder, log: () => {} })
+const name = `bench_${process.pid}`
+try {
+  await onServer(`create database ${name}`)
+  const url = new URL(postgres.url)
+  url.pathname = `/${name}`
+  await migrate(url.toString())
+  await measure(url.toString())
+} finally {
+  await onServer(`drop database if exists ${name} with (force)`).catch(() => {})
+  await postgres.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function measure(url: string): Promise<void> {
+  const db = new Db({ url, pool_size: 4, application_name: 'svc bench' })
+  console.log(`load of the machine before the run: ${loadavg()[0]?.toFixed(2)}`)
+  try {
+    const [hot] = await makeWallets(db, 1, WALLET_CREDITS)
+    if (!hot) throw new Error('no wallet')
+    const many = await makeWallets(db, 1_000, WALLET_CREDITS)
+    const bench = async (title: string, wallets: string[], callers: number, options: Options) => {
+      const ledger = await makeLedger(db, url, options)
+      await run(ledger, wallets, { callers, seconds: 1 })
+      const result = await run(ledger, wallets, { callers, seconds: SECONDS })
+      await ledger.close()
+      print(title, result)
+      return result.pairs / result.seconds
+    }
+    const batched = await bench('1 wallet, 500 callers, batched', [hot], CALLERS, {})
+    const single = await bench('1 wallet, 500 callers, batches of 1', [hot], CALLERS, {
+      batch_limit: 1,
+    })
+    console.log(`batching is worth ${(batched / single).toFixed(1)} times`)
+    await bench('1 wallet, 100 callers, batched', [hot], 100, {})
+    await bench('1,000 wallets, 500 callers, batched', many, CALLERS, {})
+    await bench('1 wallet, 1 caller, idle', [hot], 1, {})
+    await printShares(url)
+    const report = await checkLedger(db)
+    console.log(`ledger check: ${report.ok ? 'ok' : JSON.stringify(report.proofs)}`)
+  } finally {
+    await db.close()
+  }
+}
+
+type Options = Partial<LedgerOptions>
+
+async function run(
+  ledger: Ledger,
+  wallets: readonly string[],
+  load: { callers: number; seconds: number },
+): Promise<Result> {
+  const started = performance.now()
+  const ends = started + load.seconds * 1000
+  const result: Result = { pairs: 0, seconds: 0, holds_ms: [], pairs_ms: [] }
+  const caller = async (index: number) => {
+    for (let turn = index; performance.now() < ends; turn += load.callers) {
+      const wallet_id = wallets[turn % wallets.length]
+      if (wallet_id === undefined) return
+      const begun = performance.now()
+      const hold = await holdOrWait(ledger, wallet_id)
+      if (!hold) continue
+      result.holds_ms.push(performance.now() - begun)
+      await ledger.settle(chargeOf(hold, 110n, 100n))
+      result.pairs_ms.push(performance.now() - begun)
+      result.pairs++
+    }
+  }
+  await Promise.all(Array.from({ length: load.callers }, (_, index) => caller(index)))
+  result.seconds = (performance.now() - started) / 1000
+  return result
+}
+
+/** Turned away when the lane is two seconds behind: then the caller comes back, as Retry-After says. */
+async function holdOrWait(ledger: Ledger, wallet_id: string): Promise<Hold | undefined> {
+  try {
+    return await ledger.hold(holdOf(wallet_id, 1_000n))
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error
+    await sleep(1_000)
+    return undefined
+  }
+}
+
+function print(title: string, result: Result): void {
+  const rate = Math.round(result.pairs / result.seconds).toLocaleString('en')
+  const figures = [
+    `${rate} pairs/s`,
+    `hold p50 ${quantile(result.holds_ms, 0.5).toFixed(1)} ms`,
+    `p99 ${quantile(result.holds_ms, 0.99).toFixed(1)} ms`,
+    `pair p50 ${quantile(result.pairs_ms, 0.5).toFixed(1)} ms`,
+  ]
+  console.log(`${title.padEnd(38)} ${figures.join(', ')}`)
+}
+
+async function printShares(url: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await sleep(1_500)
+  const { rows } = await client.query<{ share: string; pages: string }>(
+    `select round(100.0 * n_tup_hot_upd / n_tup_upd, 2)::text as share,
+       (pg_relation_size('wallet') / 8192)::text as pages
+     from pg_stat_user_tables
+     where relname = 'wallet'`,
+  )
+  await client.end()
+  console.log(
+    `HOT updates of wallet ${rows[0]?.share} %, ${rows[0]?.pages} pages for 1,001 wallets`,
+  )
+}
+
+async function onServer(text: string): Promise<void> {
+  const client = new Client({ connectionString: postgres.url })
+  await client.connect()
+  await client.query(text)
+  await client.end()
+}

@@ -1,0 +1,779 @@
+-- The wallet: balances, open holds and the journal they must always agree with.
+-- docs/ledger.md says why this can be trusted. Three rules hold for everything below:
+--   * Whoever changes a wallet, its holds or its chain locks the wallet's row first, several in the order
+--     (bucket, id). There are no foreign keys to wallet: they would lock the hot row a second time.
+--   * Every row carries its wallet's bucket, and no journal transaction spans two buckets.
+--   * Time comes from the caller or from the id (UUIDv7), never from the server's clock.
+
+-- The top 6 of the 12 bits after the version: 0 to 63.
+create function wallet_bucket(id uuid) returns smallint
+language sql immutable strict parallel safe
+return (((get_byte(uuid_send(id), 6) & 15) << 2) | (get_byte(uuid_send(id), 7) >> 6))::smallint;
+
+-- The time in an id. Partitioned tables take `at` from it, so that (id, at) is as unique as id.
+create function id_time(id uuid) returns timestamptz
+language sql immutable strict parallel safe
+return to_timestamp(('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint::double precision / 1000);
+
+create table wallet (
+  posted bigint not null,
+  held bigint not null,
+  seq bigint not null,
+  opened_at timestamptz not null,
+  bucket smallint not null,
+  -- The account's id: one wallet for each account.
+  id uuid not null,
+  primary key (bucket, id),
+  constraint wallet_bucket_is_of_id check (bucket = wallet_bucket(id)),
+  constraint wallet_is_never_negative check (posted >= 0),
+  constraint wallet_held_is_never_negative check (held >= 0),
+  constraint wallet_held_is_covered check (held <= posted),
+  constraint wallet_fits_json check (posted <= 9007199254740991)
+-- Room on the page and no index on what changes: updates stay heap-only.
+) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+-- Open holds only: settling, voiding and expiry delete the row, so nothing can be resolved twice.
+create table hold (
+  amount bigint not null,
+  node_epoch bigint not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  bucket smallint not null,
+  id uuid not null,
+  wallet_id uuid not null,
+  node_id text not null,
+  -- The counter of the key's spend limit that this hold is part of, if the key has one.
+  spend_bucket smallint,
+  spend_key_id uuid,
+  spend_period date,
+  primary key (bucket, id),
+  constraint hold_bucket_is_of_id check (bucket = wallet_bucket(id)),
+  constraint hold_bucket_is_of_wallet check (bucket = wallet_bucket(wallet_id)),
+  constraint hold_amount_is_positive check (amount > 0)
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+
+-- What a key with a spend limit has spent and holds in one period. `period` is the first day of the day or
+-- month (UTC), and 1970-01-01 for a limit in total. The bucket is that of the key's owner.
+create table key_spend (
+  spent bigint not null,
+  held bigint not null,
+  limit_credits bigint not null,
+  bucket smallint not null,
+  key_id uuid not null,
+  period date not null,
+  primary key (bucket, key_id, period),
+  constraint key_spend_is_never_negative check (spent >= 0 and held >= 0)
+) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+-- One row for each process that may place holds. A hold whose node has no live lease is given back.
+create table gateway_node (
+  node_id text primary key,
+  epoch bigint not null,
+  lease_until timestamptz not null
+) with (fillfactor = 50);
+
+-- The book. Accounts: wallet (owner = wallet), transit (owner = transfer), dev_payable (owner = developer),
+-- revenue, promo, external, write_off, and those of the payouts. Only wallets have a balance row, so no
+-- second row is hot.
+create table journal (
+  at timestamptz not null,
+  amount bigint not null,
+  wallet_seq bigint,
+  balance_after bigint,
+  bucket smallint not null,
+  line smallint not null,
+  tx uuid not null,
+  owner uuid,
+  account text not null,
+  kind text not null,
+  description text,
+  primary key (bucket, tx, line, at),
+  constraint journal_bucket_is_of_tx check (bucket = wallet_bucket(tx)),
+  constraint journal_time_is_of_tx check (at = id_time(tx)),
+  constraint journal_amount_is_not_zero check (amount <> 0),
+  constraint journal_wallet_line_is_whole check (
+    (account = 'wallet') = (wallet_seq is not null)
+    and (account = 'wallet') = (balance_after is not null)
+    and (account <> 'wallet' or owner is not null)
+  ),
+  constraint journal_wallet_is_never_negative check (balance_after >= 0)
+) partition by range (at);
+create unique index journal_wallet_chain on journal (bucket, owner, wallet_seq, at)
+where wallet_seq is not null;
+
+create table usage_event (
+  at timestamptz not null,
+  credits_used bigint not null,
+  cost_credits bigint not null,
+  markup_credits bigint not null,
+  shortfall_credits bigint not null,
+  balance_before bigint not null,
+  balance_after bigint not null,
+  input_tokens bigint not null,
+  cached_input_tokens bigint not null,
+  cache_write_tokens bigint not null,
+  output_tokens bigint not null,
+  reasoning_tokens bigint not null,
+  bucket smallint not null,
+  -- The id of the hold, of the journal transaction and of the generation.
+  id uuid not null,
+  wallet_id uuid not null,
+  -- Who made the app or the key, and earns the markup.
+  developer_id uuid,
+  key_id uuid,
+  estimated boolean not null,
+  state text not null,
+  billing_mode text not null,
+  model text not null,
+  client_id text,
+  external_user_id text,
+  -- What only some models have: seconds, characters, finish reason.
+  details jsonb,
+  primary key (bucket, id, at),
+  constraint usage_event_state_is_known check (state in ('settled', 'late')),
+  constraint usage_event_billing_mode_is_known check (billing_mode in ('developer', 'user')),
+  constraint usage_event_adds_up check (
+    balance_before - credits_used = balance_after and credits_used >= 0 and balance_after >= 0
+  ),
+  constraint usage_event_time_is_of_id check (at = id_time(id)),
+  constraint usage_event_bucket_is_of_wallet check (bucket = wallet_bucket(wallet_id))
+) partition by range (at);
+create index usage_event_by_wallet on usage_event (bucket, wallet_id, id desc);
+
+-- The markup of a call, until a payout takes it. The bucket is the payer's.
+create table developer_earning (
+  amount bigint not null,
+  usage_at timestamptz not null,
+  bucket smallint not null,
+  id uuid not null,
+  developer_id uuid not null,
+  payout_id uuid,
+  primary key (bucket, id),
+  constraint developer_earning_is_positive check (amount > 0)
+);
+create index developer_earning_unpaid on developer_earning (developer_id, usage_at) include (amount)
+where payout_id is null;
+
+-- What happened to a wallet, in the transaction in which it happened. A dispatcher fans it out.
+create table outbox (
+  id bigint generated always as identity,
+  balance_before bigint not null,
+  balance_after bigint not null,
+  at timestamptz not null,
+  bucket smallint not null,
+  wallet_id uuid not null,
+  -- The journal transaction or usage event behind it.
+  source_id uuid not null,
+  kind text not null,
+  payload jsonb not null,
+  primary key (bucket, id)
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+
+-- Answers already given, by Idempotency-Key. The bucket is that of the principal's wallet.
+create table idempotency (
+  created_at timestamptz not null,
+  status smallint,
+  bucket smallint not null,
+  principal uuid not null,
+  endpoint text not null,
+  key text not null,
+  body_hash bytea not null,
+  response text,
+  primary key (bucket, principal, endpoint, key),
+  constraint idempotency_key_is_short check (length(key) between 1 and 255)
+);
+create index idempotency_by_age on idempotency (created_at);
+
+-- Append-only, and balanced: refused here, whoever asks.
+create function journal_is_append_only() returns trigger language plpgsql as $$
+begin
+  raise exception 'the journal is append-only' using errcode = 'restrict_violation';
+end $$;
+create trigger journal_is_append_only before update or delete on journal
+for each row execute function journal_is_append_only();
+create trigger journal_is_never_truncated before truncate on journal
+for each statement execute function journal_is_append_only();
+
+create function journal_sums_to_zero() returns trigger language plpgsql as $$
+declare
+  broken uuid;
+begin
+  select tx into broken from new_lines group by bucket, tx having sum(amount) <> 0 limit 1;
+  if broken is not null then
+    raise exception 'the lines of journal transaction % do not sum to zero', broken
+    using errcode = 'check_violation', constraint = 'journal_sums_to_zero';
+  end if;
+  return null;
+end $$;
+create trigger journal_sums_to_zero after insert on journal
+referencing new table as new_lines
+for each statement execute function journal_sums_to_zero();
+
+revoke all on journal from public;
+revoke update, delete, truncate on journal from current_user;
+
+-- Partitions: one a month, made ahead of time. DEFAULT catches what nobody foresaw; a row in it is an alarm.
+create table journal_default partition of journal default;
+create table usage_event_default partition of usage_event default;
+
+-- A trigger with a transition table watches the table that was named, so each partition gets its own: an
+-- insert straight into a partition is held to the same rule.
+create function guard_journal_partition(name text) returns void language plpgsql as $$
+begin
+  execute format(
+    'create trigger journal_sums_to_zero after insert on %I referencing new table as new_lines
+     for each statement execute function journal_sums_to_zero()', name);
+  execute format(
+    'create trigger journal_is_never_truncated before truncate on %I
+     for each statement execute function journal_is_append_only()', name);
+  execute format('revoke update, delete, truncate on %I from current_user', name);
+end $$;
+select guard_journal_partition('journal_default');
+
+-- Makes the partitions of the month of p_from and of the p_months after it; answers the new names. A new
+-- partition locks its parent for a moment. Behind a long reader that moment would queue every settle, so it
+-- gives up soon: with two months in hand, the next try is early enough.
+create function make_ledger_partitions(p_from timestamptz, p_months integer) returns setof text
+language plpgsql set lock_timeout = '250ms' as $$
+declare
+  parent text;
+  child text;
+  month timestamp;
+begin
+  -- Two processes may come here at once; the second then finds the work done.
+  perform pg_advisory_xact_lock(7233003);
+  foreach parent in array array['journal', 'usage_event'] loop
+    for i in 0..p_months loop
+      month := date_trunc('month', p_from at time zone 'UTC') + make_interval(months => i);
+      child := parent || to_char(month, '"_y"YYYY"m"MM');
+      continue when to_regclass(child) is not null;
+      execute format('create table %I partition of %I for values from (%L) to (%L)',
+        child, parent, month at time zone 'UTC', (month + interval '1 month') at time zone 'UTC');
+      if parent = 'journal' then
+        perform guard_journal_partition(child);
+      end if;
+      return next child;
+    end loop;
+  end loop;
+end $$;
+select make_ledger_partitions(now(), 2);
+
+-- Posts movements other than usage: item i moves p_amounts[i] into the wallet (out of it if negative)
+-- against a counter account. Answers one row for each item: posted, repeated (the same id was posted
+-- before), no_wallet, insufficient or overflow. Nothing is written for the last three.
+create function post_batch(
+  p_buckets smallint[], p_tx uuid[], p_wallet_ids uuid[], p_amounts bigint[], p_kinds text[],
+  p_counter_accounts text[], p_counter_owners uuid[], p_descriptions text[], p_events text[]
+) returns table (item integer, state text, balance_before bigint, balance_after bigint)
+language plpgsql set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  r record;
+  w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint; w_seq bigint;
+  o_items integer[]; o_states text[]; o_before bigint[]; o_after bigint[]; o_seqs bigint[];
+  u_buckets smallint[]; u_ids uuid[]; u_posted bigint[]; u_seqs bigint[];
+begin
+  perform 1 from wallet w
+  where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i))
+  order by w.bucket, w.id
+  for no key update;
+
+  for r in
+    select u.ordinality::integer as item, u.bucket, u.wallet_id, u.tx, u.amount,
+      w.posted, w.held, w.seq, j.balance_after as j_after, j.amount as j_amount
+    from unnest(p_buckets, p_tx, p_wallet_ids, p_amounts) with ordinality
+      as u (bucket, tx, wallet_id, amount)
+    left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
+    left join journal j on j.bucket = u.bucket and j.tx = u.tx and j.at = id_time(u.tx) and j.line = 1
+    order by u.bucket, u.wallet_id, u.ordinality
+  loop
+    if w_id is distinct from r.wallet_id then
+      if w_id is not null then
+        u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id;
+        u_posted := u_posted || w_posted; u_seqs := u_seqs || w_seq;
+      end if;
+      w_bucket := r.bucket; w_id := r.wallet_id;
+      w_posted := r.posted; w_held := r.held; w_seq := r.seq;
+    end if;
+    o_items := o_items || r.item;
+    if w_posted is null then
+      o_states := o_states || 'no_wallet'::text;
+    elsif r.j_after is not null then
+      if r.j_amount <> r.amount then
+        raise exception 'journal transaction % exists with another amount', r.tx
+        using errcode = 'unique_violation', constraint = 'journal_pkey';
+      end if;
+      o_states := o_states || 'repeated'::text;
+      o_before := o_before || r.j_after - r.j_amount; o_after := o_after || r.j_after;
+      o_seqs := o_seqs || null::bigint;
+      continue;
+    elsif r.amount < 0 and w_posted - w_held + r.amount < 0 then
+      o_states := o_states || 'insufficient'::text;
+    elsif w_posted + r.amount > 9007199254740991 then
+      o_states := o_states || 'overflow'::text;
+    else
+      o_states := o_states || 'posted'::text;
+      o_before := o_before || w_posted; o_after := o_after || w_posted + r.amount;
+      w_posted := w_posted + r.amount; w_seq := w_seq + 1;
+      o_seqs := o_seqs || w_seq;
+      continue;
+    end if;
+    o_before := o_before || w_posted; o_after := o_after || w_posted; o_seqs := o_seqs || null::bigint;
+  end loop;
+  if w_id is not null then
+    u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id;
+    u_posted := u_posted || w_posted; u_seqs := u_seqs || w_seq;
+  end if;
+
+  update wallet w set posted = u.posted, seq = u.seq
+  from unnest(u_buckets, u_ids, u_posted, u_seqs) as u (bucket, id, posted, seq)
+  where w.bucket = u.bucket and w.id = u.id and w.seq <> u.seq;
+
+  insert into journal
+    (bucket, tx, line, at, account, owner, amount, wallet_seq, balance_after, kind, description)
+  select p_buckets[o.item], p_tx[o.item], l.line, id_time(p_tx[o.item]), l.account, l.owner, l.amount,
+    l.wallet_seq, l.balance_after, p_kinds[o.item], l.description
+  from unnest(o_items, o_states, o_after, o_seqs) as o (item, state, balance_after, seq)
+  cross join lateral (values
+    (1::smallint, 'wallet', p_wallet_ids[o.item], p_amounts[o.item], o.seq, o.balance_after,
+      p_descriptions[o.item]),
+    (2::smallint, p_counter_accounts[o.item], p_counter_owners[o.item], -p_amounts[o.item], null, null,
+      null)
+  ) as l (line, account, owner, amount, wallet_seq, balance_after, description)
+  where o.state = 'posted';
+
+  insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
+  select p_buckets[o.item], p_wallet_ids[o.item], p_tx[o.item], 'balance.updated',
+    p_events[o.item]::jsonb, o.balance_before, o.balance_after, id_time(p_tx[o.item])
+  from unnest(o_items, o_states, o_before, o_after) as o (item, state, balance_before, balance_after)
+  where o.state = 'posted' and p_events[o.item] is not null;
+
+  return query select * from unnest(o_items, o_states, o_before, o_after);
+end $$;
+
+-- Places holds: grants as much as fits between p_min and p_max, item after item in the order given, the
+-- exact decision one caller after another would get. (A prefix sum in one statement is not the same: a
+-- refused large request would block a later small one.) States:
+--   granted        the hold is open; also when the same id asks again
+--   blocked        other open holds are in the way; waiting may help
+--   insufficient   the wallet does not have the minimum
+--   limit_reached  the key's spend limit does not have the minimum
+--   no_wallet, conflict (the id is another wallet's hold): a bug of the caller
+-- Plans are made once and pinned to index look-ups: they do not depend on the statistics of tables that
+-- change shape, and a batch of one is not planned anew each time.
+create function hold_batch(
+  p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_min bigint[], p_max bigint[],
+  p_spend_buckets smallint[], p_spend_key_ids uuid[], p_spend_periods date[], p_spend_limits bigint[],
+  p_node_id text, p_node_epoch bigint, p_now timestamptz, p_expires_at timestamptz
+) returns table (item integer, state text, granted bigint)
+language plpgsql set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  r record;
+  w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint;
+  k_names text[]; k_name text; k_spent bigint[]; k_held bigint[]; k integer;
+  room bigint; v_state text; v_granted bigint;
+  -- Answers stand at the place of their item, so that columns zip without a join.
+  o_states text[] := array_fill(null::text, array[cardinality(p_ids)]);
+  o_granted bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
+  u_buckets smallint[]; u_ids uuid[]; u_held bigint[];
+  with_limits boolean := array_remove(p_spend_key_ids, null) <> '{}';
+begin
+  -- A statement of its own: the next one then sees what this one waited for.
+  perform 1 from wallet w
+  where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i))
+  order by w.bucket, w.id
+  for no key update;
+
+  if with_limits then
+    perform lock_key_spend(p_spend_buckets, p_spend_key_ids, p_spend_periods, p_spend_limits);
+  end if;
+
+  for r in
+    select u.ordinality::integer as item, u.*, w.posted, w.held,
+      h.amount as open_amount, h.wallet_id as open_wallet_id, h.spend_key_id as open_spend_key_id,
+      s.spent as s_spent, s.held as s_held
+    from unnest(p_buckets, p_ids, p_wallet_ids, p_min, p_max,
+        p_spend_buckets, p_spend_key_ids, p_spend_periods, p_spend_limits) with ordinality
+      as u (bucket, id, wallet_id, min, max, spend_bucket, spend_key_id, spend_period, spend_limit)
+    left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
+    left join hold h on h.bucket = u.bucket and h.id = u.id
+    left join key_spend s on s.bucket = u.spend_bucket and s.key_id = u.spend_key_id
+      and s.period = u.spend_period
+    order by u.bucket, u.wallet_id, u.ordinality
+  loop
+    if w_id is distinct from r.wallet_id then
+      if w_id is not null then
+        u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id; u_held := u_held || w_held;
+      end if;
+      w_bucket := r.bucket; w_id := r.wallet_id; w_posted := r.posted; w_held := r.held;
+    end if;
+
+    k := null;
+    room := w_posted - w_held;
+    if r.spend_key_id is not null then
+      k_name := r.spend_key_id::text || r.spend_period::text;
+      k := array_position(k_names, k_name);
+      if k is null then
+        k_names := k_names || k_name; k_spent := k_spent || r.s_spent; k_held := k_held || r.s_held;
+        k := cardinality(k_names);
+      end if;
+      room := least(room, r.spend_limit - k_spent[k] - k_held[k]);
+    end if;
+
+    v_granted := null;
+    if w_posted is null then
+      v_state := 'no_wallet';
+    elsif r.open_amount is not null then
+      v_state := case when r.open_wallet_id = r.wallet_id then 'repeated' else 'conflict' end;
+      v_granted := r.open_amount;
+    elsif room >= r.min then
+      v_state := 'granted';
+      v_granted := least(r.max, room);
+      w_held := w_held + v_granted;
+      if k is not null then
+        k_held[k] := k_held[k] + v_granted;
+      end if;
+    elsif w_posted < r.min then
+      v_state := 'insufficient';
+    elsif k is not null and r.spend_limit - k_spent[k] < r.min then
+      v_state := 'limit_reached';
+    else
+      v_state := 'blocked';
+    end if;
+    o_states[r.item] := v_state; o_granted[r.item] := v_granted;
+  end loop;
+  if w_id is not null then
+    u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id; u_held := u_held || w_held;
+  end if;
+
+  update wallet w set held = u.held
+  from unnest(u_buckets, u_ids, u_held) as u (bucket, id, held)
+  where w.bucket = u.bucket and w.id = u.id and w.held <> u.held;
+
+  insert into hold (bucket, id, wallet_id, amount, node_id, node_epoch, created_at, expires_at,
+    spend_bucket, spend_key_id, spend_period)
+  select o.bucket, o.id, o.wallet_id, o.granted, p_node_id, p_node_epoch, p_now, p_expires_at,
+    o.spend_bucket, o.spend_key_id, o.spend_period
+  from unnest(p_buckets, p_ids, p_wallet_ids, p_spend_buckets, p_spend_key_ids, p_spend_periods,
+      o_states, o_granted)
+    as o (bucket, id, wallet_id, spend_bucket, spend_key_id, spend_period, state, granted)
+  where o.state = 'granted';
+
+  if with_limits then
+    perform add_key_spend(array_agg(o.bucket), array_agg(o.key_id), array_agg(o.period),
+      array_agg(0::bigint), array_agg(o.granted))
+    from unnest(p_spend_buckets, p_spend_key_ids, p_spend_periods, o_states, o_granted)
+      as o (bucket, key_id, period, state, granted)
+    where o.state = 'granted' and o.key_id is not null;
+  end if;
+
+  return query
+  select o.ordinality::integer, case o.state when 'repeated' then 'granted' else o.state end, o.granted
+  from unnest(o_states, o_granted) with ordinality as o (state, granted);
+end $$;
+
+-- Locks the counters of spend limits, after the wallets and in order; makes those that are missing.
+create function lock_key_spend(
+  p_buckets smallint[], p_key_ids uuid[], p_periods date[], p_limits bigint[]
+) returns void
+language plpgsql as $$
+begin
+  insert into key_spend (bucket, key_id, period, spent, held, limit_credits)
+  select u.bucket, u.key_id, u.period, 0, 0, min(u.spend_limit)
+  from unnest(p_buckets, p_key_ids, p_periods, p_limits) as u (bucket, key_id, period, spend_limit)
+  where u.key_id is not null and u.spend_limit is not null
+  group by u.bucket, u.key_id, u.period
+  order by u.bucket, u.key_id, u.period
+  on conflict (bucket, key_id, period) do nothing;
+
+  perform 1 from key_spend s
+  where (s.bucket, s.key_id, s.period) in (
+    select b, k, p from unnest(p_buckets, p_key_ids, p_periods) as u (b, k, p))
+  order by s.bucket, s.key_id, s.period
+  for no key update;
+end $$;
+
+create function add_key_spend(
+  p_buckets smallint[], p_key_ids uuid[], p_periods date[], p_spent bigint[], p_held bigint[]
+) returns void
+language plpgsql as $$
+begin
+  update key_spend s set spent = s.spent + u.spent, held = s.held + u.held
+  from (
+    select b as bucket, k as key_id, p as period, sum(x)::bigint as spent, sum(y)::bigint as held
+    from unnest(p_buckets, p_key_ids, p_periods, p_spent, p_held) as u (b, k, p, x, y)
+    group by b, k, p
+  ) u
+  where s.bucket = u.bucket and s.key_id = u.key_id and s.period = u.period;
+end $$;
+
+-- What a caller says about a call beside its money; the names are those of usage_event.
+create type usage_description as (
+  developer_id uuid, key_id uuid, billing_mode text, model text, client_id text, external_user_id text,
+  input_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint, output_tokens bigint,
+  reasoning_tokens bigint, estimated boolean, details jsonb, event jsonb
+);
+
+-- Resolves holds: p_used null gives the hold back, else what was used is charged and the rest given back,
+-- with the usage row, the earning and the outbox row, in one transaction. States:
+--   settled   charged; again when the same id asks again, with the numbers of the first time
+--   late      the hold was gone (expired, or its node was declared dead): charged what the wallet has
+--   voided    given back; gone: there was nothing to give back
+--   no_wallet, conflict (the id is another wallet's): a bug of the caller
+-- Never more than the wallet has free, and never more than the key's limit leaves. Cost is covered first;
+-- cost that is not covered is written off, a markup that is not covered is not earned.
+create function settle_batch(
+  p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_used bigint[], p_cost bigint[],
+  p_spend_buckets smallint[], p_spend_key_ids uuid[], p_spend_periods date[], p_spend_limits bigint[],
+  p_usage json
+) returns table (
+  item integer, state text, charged bigint, shortfall bigint, balance_before bigint, balance_after bigint
+)
+language plpgsql set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  r record; e record;
+  w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint; w_seq bigint;
+  k_names text[]; k_name text; k_spent bigint[]; k_held bigint[]; k integer; room bigint;
+  v_state text; v_charged bigint; v_used bigint; v_before bigint; v_released bigint;
+  nothing bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
+  o_states text[] := array_fill(null::text, array[cardinality(p_ids)]);
+  o_charged bigint[] := nothing; o_short bigint[] := nothing; o_before bigint[] := nothing;
+  o_after bigint[] := nothing; o_seqs bigint[] := nothing; o_released bigint[] := nothing;
+  u_buckets smallint[]; u_ids uuid[]; u_posted bigint[]; u_held bigint[]; u_seqs bigint[];
+  expected integer := 0; deleted integer;
+  with_limits boolean := array_remove(p_spend_key_ids, null) <> '{}';
+begin
+  perform 1 from wallet w
+  where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i))
+  order by w.bucket, w.id
+  for no key update;
+
+  if with_limits then
+    perform lock_key_spend(p_spend_buckets, p_spend_key_ids, p_spend_periods, p_spend_limits);
+  end if;
+
+  for r in
+    select u.ordinality::integer as item, u.*, w.posted, w.held, w.seq,
+      h.amount as open_amount, h.wallet_id as open_wallet_id, h.spend_key_id as open_spend_key_id,
+      s.spent as s_spent, s.held as s_held
+    from unnest(p_buckets, p_ids, p_wallet_ids, p_used, p_cost,
+        p_spend_buckets, p_spend_key_ids, p_spend_periods, p_spend_limits) with ordinality
+      as u (bucket, id, wallet_id, used, cost, spend_bucket, spend_key_id, spend_period, spend_limit)
+    left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
+    left join hold h on h.bucket = u.bucket and h.id = u.id
+    left join key_spend s on s.bucket = u.spend_bucket and s.key_id = u.spend_key_id
+      and s.period = u.spend_period
+    order by u.bucket, u.wallet_id, u.ordinality
+  loop
+    if w_id is distinct from r.wallet_id then
+      if w_id is not null then
+        u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id;
+        u_posted := u_posted || w_posted; u_held := u_held || w_held; u_seqs := u_seqs || w_seq;
+      end if;
+      w_bucket := r.bucket; w_id := r.wallet_id;
+      w_posted := r.posted; w_held := r.held; w_seq := r.seq;
+    end if;
+
+    v_before := w_posted; v_charged := 0; v_released := 0; v_used := coalesce(r.used, 0); k := null;
+    if r.spend_key_id is not null then
+      k_name := r.spend_key_id::text || r.spend_period::text;
+      k := array_position(k_names, k_name);
+      if k is null then
+        k_names := k_names || k_name; k_spent := k_spent || r.s_spent; k_held := k_held || r.s_held;
+        k := cardinality(k_names);
+      end if;
+    end if;
+    if r.open_amount is not null and r.open_spend_key_id is distinct from r.spend_key_id then
+      raise exception 'hold % was placed under another spend limit', r.id
+      using errcode = 'integrity_constraint_violation';
+    end if;
+
+    if w_posted is null then
+      v_state := 'no_wallet';
+    elsif r.open_wallet_id <> r.wallet_id then
+      v_state := 'conflict';
+    elsif r.open_amount is null and r.used is null then
+      v_state := 'gone';
+    else
+      v_state := case when r.used is null then 'voided' when r.open_amount is null then 'late'
+        else 'settled' end;
+      if v_state = 'late' then
+        select x.wallet_id, x.state, x.credits_used, x.shortfall_credits, x.balance_before,
+          x.balance_after into e
+        from usage_event x
+        where x.bucket = r.bucket and x.id = r.id and x.at = id_time(r.id);
+        if found then
+          o_states[r.item] := case when e.wallet_id = r.wallet_id then 'repeated_' || e.state
+            else 'conflict' end;
+          o_charged[r.item] := e.credits_used; o_short[r.item] := e.shortfall_credits;
+          o_before[r.item] := e.balance_before; o_after[r.item] := e.balance_after;
+          continue;
+        end if;
+      else
+        v_released := r.open_amount;
+        expected := expected + 1;
+      end if;
+
+      w_held := w_held - v_released;
+      room := w_posted - w_held;
+      if k is not null then
+        k_held[k] := k_held[k] - v_released;
+        room := least(room, greatest(0, r.spend_limit - k_spent[k] - k_held[k]));
+      end if;
+      v_charged := least(v_used, room);
+      w_posted := w_posted - v_charged;
+      if k is not null then
+        k_spent[k] := k_spent[k] + v_charged;
+      end if;
+      if v_charged > 0 then
+        w_seq := w_seq + 1;
+      end if;
+    end if;
+    o_states[r.item] := v_state; o_charged[r.item] := v_charged; o_short[r.item] := v_used - v_charged;
+    o_before[r.item] := v_before; o_after[r.item] := w_posted; o_seqs[r.item] := w_seq;
+    o_released[r.item] := v_released;
+  end loop;
+  if w_id is not null then
+    u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id;
+    u_posted := u_posted || w_posted; u_held := u_held || w_held; u_seqs := u_seqs || w_seq;
+  end if;
+
+  update wallet w set posted = u.posted, held = u.held, seq = u.seq
+  from unnest(u_buckets, u_ids, u_posted, u_held, u_seqs) as u (bucket, id, posted, held, seq)
+  where w.bucket = u.bucket and w.id = u.id and (w.held <> u.held or w.seq <> u.seq);
+
+  delete from hold h
+  using unnest(p_buckets, p_ids, o_released) as o (bucket, id, released)
+  where o.released > 0 and h.bucket = o.bucket and h.id = o.id;
+  get diagnostics deleted = row_count;
+  if deleted <> expected then
+    raise exception 'one hold was resolved twice in a batch' using errcode = 'integrity_constraint_violation';
+  end if;
+
+  if with_limits then
+    perform add_key_spend(array_agg(o.bucket), array_agg(o.key_id), array_agg(o.period),
+      array_agg(o.charged), array_agg(-o.released))
+    from unnest(p_spend_buckets, p_spend_key_ids, p_spend_periods, o_states, o_charged, o_released)
+      as o (bucket, key_id, period, state, charged, released)
+    where o.state in ('settled', 'late', 'voided') and o.key_id is not null;
+  end if;
+
+  perform record_usage(p_buckets, p_ids, p_wallet_ids, p_cost, p_usage,
+    o_states, o_charged, o_short, o_before, o_after, o_seqs);
+
+  return query
+  select o.ordinality::integer, replace(o.state, 'repeated_', ''), o.charged, o.short,
+    o.balance_before, o.balance_after
+  from unnest(o_states, o_charged, o_short, o_before, o_after) with ordinality
+    as o (state, charged, short, balance_before, balance_after);
+end $$;
+
+-- The second half of settle_batch: journal, usage, earning and outbox rows of what was charged.
+create function record_usage(
+  p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_cost bigint[], p_usage json,
+  p_states text[], p_charged bigint[], p_short bigint[], p_before bigint[], p_after bigint[],
+  p_seqs bigint[]
+) returns void language plpgsql as $$
+begin
+  if not (p_states && array['settled', 'late']) then
+    return;
+  end if;
+  with usage as (
+    select o.*, id_time(o.id) as at, greatest(0, o.charged - o.cost) as markup
+    from rows from (
+      unnest(p_buckets, p_ids, p_wallet_ids, p_cost, p_states, p_charged, p_short, p_before, p_after,
+        p_seqs),
+      json_populate_recordset(null::usage_description, p_usage)
+    ) as o (bucket, id, wallet_id, cost, state, charged, short, balance_before, balance_after, seq,
+      developer_id, key_id, billing_mode, model, client_id, external_user_id, input_tokens,
+      cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated, details, event)
+    where o.state in ('settled', 'late')
+  ), lines as (
+    insert into journal (bucket, tx, line, at, account, owner, amount, wallet_seq, balance_after, kind)
+    select u.bucket, u.id, l.line, u.at, l.account, l.owner, l.amount, l.seq, l.balance_after, 'usage'
+    from usage u
+    cross join lateral (values
+      (1::smallint, 'wallet', u.wallet_id, -u.charged, u.seq, u.balance_after),
+      (2::smallint, 'revenue', null, u.cost, null, null),
+      (3::smallint, 'dev_payable', u.developer_id, u.markup, null, null),
+      (4::smallint, 'write_off', null, least(0, u.charged - u.cost), null, null)
+    ) as l (line, account, owner, amount, seq, balance_after)
+    where l.amount <> 0
+  ), events as (
+    insert into usage_event (bucket, id, at, wallet_id, developer_id, key_id, billing_mode, model,
+      client_id, external_user_id, credits_used, cost_credits, markup_credits, shortfall_credits,
+      balance_before, balance_after, input_tokens, cached_input_tokens, cache_write_tokens,
+      output_tokens, reasoning_tokens, estimated, state, details)
+    select u.bucket, u.id, u.at, u.wallet_id, u.developer_id, u.key_id, u.billing_mode, u.model,
+      u.client_id, u.external_user_id, u.charged, u.cost, u.markup, u.short,
+      u.balance_before, u.balance_after, u.input_tokens, u.cached_input_tokens, u.cache_write_tokens,
+      u.output_tokens, u.reasoning_tokens, u.estimated, u.state, u.details
+    from usage u
+  ), earnings as (
+    insert into developer_earning (bucket, id, developer_id, amount, usage_at)
+    select u.bucket, u.id, u.developer_id, u.markup, u.at
+    from usage u
+    where u.markup > 0
+  )
+  insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
+  select u.bucket, u.wallet_id, u.id, 'usage.completed', u.event, u.balance_before, u.balance_after, u.at
+  from usage u
+  where u.event is not null;
+end $$;
+
+-- Gives back holds that nobody will resolve: past their time, or of a node without a live lease. The
+-- wallets are locked as everywhere, and the delete decides: a settle that came first leaves nothing here.
+create function sweep_holds(p_buckets smallint[], p_now timestamptz, p_limit integer)
+returns table (reason text, holds bigint, credits bigint)
+language plpgsql as $$
+declare
+  c_buckets smallint[]; c_ids uuid[]; c_wallet_ids uuid[]; gone hold[];
+begin
+  select array_agg(c.bucket), array_agg(c.id), array_agg(c.wallet_id) into c_buckets, c_ids, c_wallet_ids
+  from (
+    select h.bucket, h.id, h.wallet_id
+    from hold h
+    left join gateway_node n on n.node_id = h.node_id and n.epoch = h.node_epoch and n.lease_until > p_now
+    where h.bucket = any (p_buckets) and (h.expires_at <= p_now or n.node_id is null)
+    limit p_limit
+  ) c;
+  if c_ids is null then
+    return;
+  end if;
+
+  perform 1 from wallet w
+  where (w.bucket, w.id) in (select b, i from unnest(c_buckets, c_wallet_ids) as u (b, i))
+  order by w.bucket, w.id
+  for no key update;
+
+  with deleted as (
+    delete from hold h
+    using unnest(c_buckets, c_ids) as c (bucket, id)
+    where h.bucket = c.bucket and h.id = c.id
+    returning h
+  )
+  select array_agg(d.h) into gone from deleted d;
+
+  update wallet w set held = w.held - g.amount
+  from (select g.bucket, g.wallet_id, sum(g.amount)::bigint as amount from unnest(gone) g group by 1, 2) g
+  where w.bucket = g.bucket and w.id = g.wallet_id;
+
+  perform lock_key_spend(array_agg(g.spend_bucket), array_agg(g.spend_key_id),
+    array_agg(g.spend_period), array_agg(null::bigint))
+  from unnest(gone) g
+  where g.spend_key_id is not null
+  having count(*) > 0;
+  perform add_key_spend(array_agg(g.spend_bucket), array_agg(g.spend_key_id),
+    array_agg(g.spend_period), array_agg(0::bigint), array_agg(-g.amount))
+  from unnest(gone) g
+  where g.spend_key_id is not null
+  having count(*) > 0;
+
+  return query
+  select case when g.expires_at <= p_now then 'expired' else 'node_lost' end, count(*),
+    sum(g.amount)::bigint
+  from unnest(gone) g
+  group by 1;
+end $$;

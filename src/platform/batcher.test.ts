@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Batcher, type BatcherOptions, type Failure, GivenUp } from './batcher.ts'
+
+class Wanted extends Error {
+  readonly failure: Failure
+  constructor(failure: Failure) {
+    super(failure)
+    this.failure = failure
+  }
+}
+
+function make(options: Partial<BatcherOptions<number, number>>) {
+  return new Batcher<number, number>({
+    name: 'test',
+    batch_limit: 4,
+    queue_limit: 10,
+    queue_age_limit_ms: 1_000,
+    give_up_after_ms: 1_000,
+    send: async (items) => items.map((item) => item * 2),
+    classify: (error) => (error instanceof Wanted ? error.failure : 'refused'),
+    ...options,
+  })
+}
+
+const range = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+describe('a batcher', () => {
+  it('has one batch in flight, in order, never above its limit', async () => {
+    const sizes: number[] = []
+    let flying = 0
+    const batcher = make({
+      send: async (items) => {
+        assert.equal(++flying, 1)
+        sizes.push(items.length)
+        await sleep(1)
+        flying--
+        return items.map((item) => item * 2)
+      },
+    })
+    const answers = await Promise.all(range(10).map((item) => batcher.submit(item)))
+    assert.deepEqual(
+      answers,
+      range(10).map((item) => item * 2),
+    )
+    assert.deepEqual(sizes, [4, 4, 2])
+    assert.equal(batcher.depth, 0)
+  })
+
+  it('refuses with 503 and Retry-After when its queue is full', async () => {
+    const batcher = make({ queue_limit: 3 })
+    const results = await Promise.allSettled(range(5).map((item) => batcher.submit(item)))
+    const refused = results.filter((result) => result.status === 'rejected')
+    assert.equal(refused.length, 2)
+    assert.equal(refused[0]?.reason.code, 'service_unavailable')
+    assert.equal(refused[0]?.reason.headers['retry-after'], '1')
+  })
+
+  it('refuses while the oldest waiting item is too old, and recovers', async () => {
+    let slow = true
+    const batcher = make({
+      queue_age_limit_ms: 10,
+      send: async (items) => {
+        if (slow) await sleep(40)
+        return [...items]
+      },
+    })
+    const first = batcher.submit(1)
+    await sleep(5)
+    const second = batcher.submit(2)
+    await sleep(20)
+    await assert.rejects(batcher.submit(3), { code: 'service_unavailable' })
+    assert.deepEqual(await Promise.all([first, second]), [1, 2])
+    slow = false
+    assert.equal(await batcher.submit(4), 4)
+  })
+
+  it('lets a bad item fail alone', async () => {
+    const batcher = make({
+      batch_limit: 128,
+      queue_limit: 128,
+      send: async (items) => {
+        if (items.includes(77)) throw new Wanted('refused')
+        return [...items]
+      },
+    })
+    const results = await Promise.allSettled(range(128).map((item) => batcher.submit(item)))
+    const failed = results.flatMap((result, index) => (result.status === 'rejected' ? [index] : []))
+    assert.deepEqual(failed, [77])
+  })
+
+  it('sends the same items again when the outcome is unknown', async () => {
+    const sent: number[][] = []
+    const batcher = make({
+      send: async (items) => {
+        sent.push([...items])
+        if (sent.length < 3) throw new Wanted('retry')
+        return [...items]
+      },
+    })
+    assert.deepEqual(await Promise.all([batcher.submit(1), batcher.submit(2)]), [1, 2])
+    assert.deepEqual(sent, [
+      [1, 2],
+      [1, 2],
+      [1, 2],
+    ])
+  })
+
+  it('gives up in time, the waiting items too', async () => {
+    const batcher = make({
+      give_up_after_ms: 60,
+      send: () => Promise.reject(new Wanted('retry')),
+    })
+    const results = await Promise.allSettled(range(6).map((item) => batcher.submit(item)))
+    for (const result of results) {
+      assert.equal(result.status, 'rejected')
+      assert.ok(result.reason instanceof GivenUp)
+      assert.equal(result.reason.code, 'service_unavailable')
+    }
+  })
+
+  it('stops after a few conflicts', async () => {
+    let tries = 0
+    const batcher = make({
+      send: () => {
+        tries++
+        return Promise.reject(new Wanted('conflict'))
+      },
+    })
+    await assert.rejects(batcher.submit(1), Wanted)
+    assert.equal(tries, 5)
+  })
+
+  it('answers everything it took when it closes, and takes nothing more', async () => {
+    const batcher = make({})
+    const answers = Promise.all(range(9).map((item) => batcher.submit(item)))
+    await batcher.close()
+    assert.equal((await answers).length, 9)
+    await assert.rejects(batcher.submit(1), { code: 'service_unavailable' })
+  })
+})

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { Client } from 'pg'
+import { createDatabase, openDb } from '../../test/support/database.ts'
+import { chargeOf, holdOf, makeLedger, makeWallets, silent } from '../../test/wallet/support.ts'
+import { systemClock } from '../platform/clock.ts'
+import { createMetrics } from '../platform/metrics.ts'
+import { mintWalletId } from './bucket.ts'
+import { checkLedger } from './check.ts'
+import { ALL_BUCKETS, audit } from './jobs.ts'
+import { transferCredits } from './ledger.ts'
+
+const url = await createDatabase()
+const db = openDb(url)
+after(() => db.close())
+const [first, second] = await makeWallets(db, 2, 1_000n)
+assert.ok(first && second)
+const ledger = await makeLedger(db, url)
+await ledger.settle(chargeOf(await ledger.hold(holdOf(first, 100n)), 55n, 50n))
+await ledger.hold({
+  ...holdOf(first, 100n),
+  spend_limit: {
+    key_id: first,
+    account_id: first,
+    spend_limit_credits: 500n,
+    spend_limit_period: 'day',
+  },
+})
+await ledger.close()
+const at = new Date()
+await db.transaction((tx) =>
+  transferCredits(tx, {
+    id: mintWalletId(first, at),
+    receipt_id: mintWalletId(second, at),
+    from_account_id: first,
+    to_account_id: second,
+    amount: 5n,
+  }),
+)
+
+/** Each breaks one fact behind the ledger's back, with its guards switched off. */
+const DAMAGE: readonly [proof: string, text: string][] = [
+  ['posted_is_sum_of_lines', 'update wallet set posted = posted + 1'],
+  ['posted_is_sum_of_lines', 'delete from wallet where held = 0'],
+  ['held_is_sum_of_holds', 'update hold set amount = amount + 1'],
+  ['held_is_sum_of_holds', 'delete from hold'],
+  ['chain_has_no_gap_or_break', 'update journal set wallet_seq = 9 where wallet_seq = 2'],
+  [
+    'chain_has_no_gap_or_break',
+    'update journal set balance_after = balance_after + 1 where wallet_seq = 2',
+  ],
+  ['transactions_sum_to_zero', "update journal set amount = amount + 1 where account = 'revenue'"],
+  ['buckets_sum_to_zero', "delete from journal where account = 'promo'"],
+  ['book_sums_to_zero', "delete from journal where account = 'promo'"],
+  ['usage_is_in_the_journal', 'delete from usage_event'],
+  [
+    'usage_is_in_the_journal',
+    'update usage_event set credits_used = 54, balance_before = balance_after + 54',
+  ],
+  ['earnings_are_in_the_journal', 'update developer_earning set amount = 6'],
+  ['transfers_arrived', "delete from journal where kind = 'transfer_in'"],
+  ['key_holds_are_holds', 'update key_spend set held = 1'],
+  [
+    'default_partitions_are_empty',
+    `insert into usage_event_default select (u).* from (
+       select jsonb_populate_record(u, jsonb_build_object('id', '00000000-0000-7000-8000-000000000000',
+         'at', '1970-01-01T00:00:00Z')) as u from usage_event u) x`,
+  ],
+]
+
+describe('the ledger check', () => {
+  it('finds nothing in a book that is right, and says how much it looked at', async () => {
+    const report = await checkLedger(db)
+    assert.equal(report.ok, true)
+    const counts = Object.fromEntries(report.proofs.map((proof) => [proof.name, proof.checked]))
+    assert.equal(counts['posted_is_sum_of_lines'], 2)
+    assert.equal(counts['chain_has_no_gap_or_break'], 5)
+    assert.equal(counts['transactions_sum_to_zero'], 5)
+    assert.equal(counts['book_sums_to_zero'], 11)
+    assert.equal(counts['transfers_arrived'], 1)
+    assert.equal(counts['key_holds_are_holds'], 1)
+  })
+
+  for (const [proof, text] of DAMAGE) {
+    it(`${proof} sees: ${text.slice(0, 60)}`, async () => {
+      const client = new Client({ connectionString: url })
+      await client.connect()
+      // Row triggers off; and the damage is undone by the copy that follows.
+      await client.query('begin; set local session_replication_role = replica')
+      await client.query(
+        'create table saved_wallet as table wallet; create table saved_hold as table hold',
+      )
+      for (const table of ['journal', 'usage_event', 'developer_earning', 'key_spend']) {
+        await client.query(`create table saved_${table} as table ${table}`)
+      }
+      await client.query(text)
+      await client.query('commit')
+      const report = await checkLedger(db)
+      const metrics = createMetrics()
+      await audit({ db, clock: systemClock, log: silent, metrics }, ALL_BUCKETS)
+      await client.query('begin; set local session_replication_role = replica')
+      for (const table of [
+        'journal',
+        'usage_event',
+        'developer_earning',
+        'key_spend',
+        'wallet',
+        'hold',
+      ]) {
+        await client.query(`delete from ${table}; insert into ${table} table saved_${table}`)
+        await client.query(`drop table saved_${table}`)
+      }
+      await client.query('commit')
+      await client.end()
+      assert.equal(report.ok, false)
+      const found = report.proofs.find((candidate) => candidate.name === proof)
+      assert.ok(found && found.differences > 0, JSON.stringify(report.proofs))
+      assert.ok(found.first)
+      const counted = await metrics.ledger_invariant_breaks.get()
+      assert.ok(counted.values.some((value) => value.labels['invariant'] === proof))
+    })
+  }
+
+  it('reads one snapshot, and nobody waits for it', async () => {
+    const busy = await makeLedger(db, url)
+    const stop = new AbortController()
+    const calls = Array.from({ length: 8 }, async () => {
+      let count = 0
+      while (!stop.signal.aborted) {
+        await busy.settle(chargeOf(await busy.hold(holdOf(second, 20n)), 1n))
+        count++
+      }
+      return count
+    })
+    for (let i = 0; i < 5; i++) assert.equal((await checkLedger(db)).ok, true)
+    stop.abort()
+    assert.ok((await Promise.all(calls)).every((count) => count > 0))
+    await busy.close()
+  })
+})

@@ -1,0 +1,101 @@
+// One connection for one lane, used by one query at a time, outside the pool: a lane must not wait for
+// requests that read, and its session must commit synchronously.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client, DatabaseError } from 'pg'
+import type { Failure } from '../platform/batcher.ts'
+import { connectionConfig, type Statement } from '../platform/db.ts'
+
+export type LaneConnectionOptions = {
+  url: string
+  application_name: string
+  /** Off risks holds, never charges: a settle is always waited for. */
+  synchronous_commit: boolean
+  deadline_ms: number
+}
+
+/** The batch may or may not have been committed, durably. Sending it again is safe and finds out. */
+export class UnknownOutcome extends Error {}
+
+const WAIT_CANCELLED = /canceling (the )?wait for synchronous replication/
+
+/**
+ * Server gone or going (08, 57P01-03, 53300), a standby behind the address (25006), a time-out of ours
+ * (57014, 55P03): try again. Serialization failure and deadlock: try again a few times. Any other SQL error
+ * is the fault of an item.
+ */
+export function classifyFailure(error: unknown): Failure {
+  if (!(error instanceof DatabaseError))
+    return error instanceof UnknownOutcome ? 'retry' : 'refused'
+  const code = error.code ?? ''
+  if (code === '40001' || code === '40P01') return 'conflict'
+  return /^(08|57P0[123]|53300|25006|57014|55P03)/.test(code) ? 'retry' : 'refused'
+}
+
+export class LaneConnection {
+  readonly #options: LaneConnectionOptions
+  #client: Client | undefined
+  #wait_cancelled = false
+
+  constructor(options: LaneConnectionOptions) {
+    this.#options = options
+  }
+
+  async run<Row extends object>(
+    statement: Statement<Row>,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    try {
+      const client = this.#client ?? (await this.#connect())
+      this.#wait_cancelled = false
+      const result = await this.#withDeadline(
+        client.query<Row>({ name: statement.name, text: statement.text, values: [...values] }),
+      )
+      // The server reports success when its wait for the standby is cancelled. It is not one: the row
+      // may be lost in a failover. Sent again, the batch locks its wallets, which is a write, so its
+      // commit waits for the standby and for everything before it.
+      if (this.#wait_cancelled) throw new UnknownOutcome('the wait for the standby was cancelled')
+      return result.rows
+    } catch (error) {
+      if (error instanceof DatabaseError && classifyFailure(error) !== 'retry') throw error
+      await this.close()
+      if (error instanceof DatabaseError) throw error
+      throw new UnknownOutcome('the connection broke', { cause: error })
+    }
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client
+    this.#client = undefined
+    if (!client) return
+    // A connection that hangs must not hold up the next one.
+    await Promise.race([client.end().catch(() => {}), sleep(250, undefined, { ref: false })])
+    client.connection.stream.destroy()
+  }
+
+  async #connect(): Promise<Client> {
+    const { url, application_name, synchronous_commit } = this.#options
+    const config = connectionConfig(url, application_name)
+    const client = new Client({
+      ...config,
+      options: `${config.options} -c synchronous_commit=${synchronous_commit ? 'on' : 'off'}`,
+    })
+    // A broken connection shows at the next query; without a listener it would end the process.
+    client.on('error', () => {})
+    client.on('notice', (notice) => {
+      if (WAIT_CANCELLED.test(notice.message ?? '')) this.#wait_cancelled = true
+    })
+    await client.connect()
+    this.#client = client
+    return client
+  }
+
+  #withDeadline<Result>(work: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(new UnknownOutcome('no answer within the deadline'))
+      }, this.#options.deadline_ms)
+      work.then(resolve, reject).finally(() => clearTimeout(timer))
+    })
+  }
+}

@@ -1,0 +1,278 @@
+// The ledger as the rest of the service sees it: hold, settle, release. Behind it, hold and settle lanes
+// that turn thousands of callers into a few transactions. A wallet always meets the same lane, so one
+// process never competes with itself for a row.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type BatchEvent, Batcher, GivenUp } from '../platform/batcher.ts'
+import type { Clock } from '../platform/clock.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import type { LedgerMetrics } from '../platform/metrics.ts'
+import { bucketOf } from './bucket.ts'
+import {
+  checkHoldRequest,
+  checkSettleRequest,
+  type Hold,
+  type HoldRequest,
+  type Settlement,
+  type SettleRequest,
+  spendCounter,
+} from './holds.ts'
+import { classifyFailure, LaneConnection } from './lane-connection.ts'
+import { type SettleItem, sendHolds, sendSettles } from './send.ts'
+import type { HoldRow, SettleRow } from './store.ts'
+
+export interface Ledger {
+  /** Throws insufficient_credits (402) or service_unavailable (503); what a 503 held is given back. */
+  hold(request: HoldRequest): Promise<Hold>
+  /** Charges what was used and gives the rest back. The same hold settles once, however often asked. */
+  settle(request: SettleRequest): Promise<Settlement>
+  /** Gives all of it back; true if there was something to give back. */
+  release(hold: Hold): Promise<boolean>
+  /** Items that wait for a batch. */
+  depth(): number
+  /** Takes nothing new and answers everything it took. */
+  close(): Promise<void>
+}
+
+export type LedgerOptions = {
+  url: string
+  clock: Clock
+  log: Log
+  metrics: LedgerMetrics
+  /** From startNode: whose lease keeps these holds alive. */
+  node: { node_id: string; epoch: bigint }
+  lanes?: number
+  batch_limit?: number
+  /** How long a hold waits for other holds of its wallet before the answer is 402. */
+  hold_wait_ms?: number
+  /** False trades lost holds, never lost charges, for speed on a slow disk. */
+  synchronous_holds?: boolean
+  deadline_ms?: number
+}
+
+const LANES = 2
+const BATCH_LIMIT = 128
+const QUEUE_LIMIT = 10_000
+const QUEUE_AGE_LIMIT_MS = 2_000
+const HOLD_WAIT_MS = 1_000
+const HOLD_EXPIRES_AFTER_MS = 15 * 60_000
+const DEADLINE_MS = 10_000
+/** A hold that fails costs nobody anything. A settle that fails is a call nobody pays: it tries for longer. */
+const SETTLE_GIVES_UP_AFTER_MS = 120_000
+const POLL_START_MS = 20
+const POLL_LIMIT_MS = 200
+
+type HoldLane = Batcher<HoldRequest, HoldRow>
+type SettleLane = Batcher<SettleItem, SettleRow>
+
+export function createLedger(options: LedgerOptions): Ledger {
+  return new LaneLedger(options)
+}
+
+class LaneLedger implements Ledger {
+  readonly #options: LedgerOptions
+  readonly #connections: LaneConnection[] = []
+  readonly #hold_lanes: HoldLane[] = []
+  readonly #settle_lanes: SettleLane[] = []
+  /** Holds that wait for room in their wallet, woken by the settles of this process. */
+  readonly #waiting = new Map<string, Set<() => void>>()
+
+  constructor(options: LedgerOptions) {
+    this.#options = options
+    for (let lane = 0; lane < (options.lanes ?? LANES); lane++) {
+      this.#hold_lanes.push(this.#makeHoldLane())
+      this.#settle_lanes.push(this.#makeSettleLane())
+    }
+  }
+
+  async hold(request: HoldRequest): Promise<Hold> {
+    checkHoldRequest(request)
+    const lane = laneOf(this.#hold_lanes, request.wallet_id)
+    const give_up_at = performance.now() + (this.#options.hold_wait_ms ?? HOLD_WAIT_MS)
+    for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
+      const row = await this.#placeHold(lane, request)
+      if (row.state !== 'blocked' || performance.now() >= give_up_at) {
+        this.#options.metrics.ledger_holds.inc({ state: row.state })
+        return readHold(request, row, this.#spend(request))
+      }
+      await this.#roomInWallet(request.wallet_id, poll_ms)
+    }
+  }
+
+  async settle(request: SettleRequest): Promise<Settlement> {
+    checkSettleRequest(request)
+    const lane = laneOf(this.#settle_lanes, request.hold.wallet_id)
+    const row = await lane.submit({ hold: request.hold, charge: request })
+    this.#wake(request.hold.wallet_id)
+    this.#options.metrics.ledger_settles.inc({ state: row.state })
+    return this.#readSettlement(request, row)
+  }
+
+  async release(hold: Hold): Promise<boolean> {
+    const row = await laneOf(this.#settle_lanes, hold.wallet_id).submit({ hold })
+    this.#wake(hold.wallet_id)
+    this.#options.metrics.ledger_settles.inc({ state: row.state })
+    return row.state === 'voided'
+  }
+
+  depth(): number {
+    return [...this.#hold_lanes, ...this.#settle_lanes].reduce((sum, lane) => sum + lane.depth, 0)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#hold_lanes.map((lane) => lane.close()))
+    await Promise.all(this.#settle_lanes.map((lane) => lane.close()))
+    await Promise.all(this.#connections.map((connection) => connection.close()))
+  }
+
+  async #placeHold(lane: HoldLane, request: HoldRequest): Promise<HoldRow> {
+    try {
+      return await lane.submit(request)
+    } catch (error) {
+      if (!(error instanceof GivenUp)) throw error
+      // It may have been placed all the same. Nobody waits for this, and the lease and the expiry stand
+      // behind it.
+      const spend = this.#spend(request)
+      const { id, wallet_id } = request
+      this.release({ id, wallet_id, amount: 0n, ...(spend && { spend }) }).catch(() => {})
+      throw error
+    }
+  }
+
+  #spend(request: HoldRequest) {
+    return request.spend_limit && spendCounter(request.spend_limit, timeOf(request.id))
+  }
+
+  /** Resolves when a hold of the wallet was resolved here, or after poll_ms: it may happen elsewhere. */
+  async #roomInWallet(wallet_id: string, poll_ms: number): Promise<void> {
+    const waiting = this.#waiting.get(wallet_id) ?? new Set()
+    this.#waiting.set(wallet_id, waiting)
+    const timer = new AbortController()
+    const wake = () => timer.abort()
+    waiting.add(wake)
+    await sleep(poll_ms, undefined, { signal: timer.signal }).catch(() => {})
+    waiting.delete(wake)
+    if (waiting.size === 0) this.#waiting.delete(wallet_id)
+  }
+
+  #wake(wallet_id: string): void {
+    for (const wake of this.#waiting.get(wallet_id) ?? []) wake()
+  }
+
+  #readSettlement(request: SettleRequest, row: SettleRow): Settlement {
+    const { hold, used_credits, cost_credits } = request
+    const { log, metrics } = this.#options
+    if (row.state !== 'settled' && row.state !== 'late') {
+      throw new Error(`settle ${hold.id} answered ${row.state}`)
+    }
+    const { charged, shortfall, balance_before, balance_after } = row
+    const adds_up =
+      balance_before - charged === balance_after && charged + shortfall === used_credits
+    if (!adds_up || balance_after < 0n || charged < 0n || shortfall < 0n) {
+      metrics.ledger_invariant_breaks.inc({ invariant: 'settlement_adds_up' })
+      log.error({ alarm: 'ledger', invariant: 'settlement_adds_up', hold: hold.id }, 'ledger alarm')
+    }
+    if (shortfall > 0n) {
+      metrics.ledger_shortfall.inc(Number(shortfall))
+      log.error(
+        { alarm: 'ledger_shortfall', hold: hold.id, credits: Number(shortfall) },
+        'shortfall',
+      )
+    }
+    if (row.state === 'late') log.warn({ hold: hold.id }, 'settled late, without its hold')
+    return {
+      id: hold.id,
+      state: row.state,
+      credits_used: charged,
+      markup_credits: charged > cost_credits ? charged - cost_credits : 0n,
+      shortfall_credits: shortfall,
+      balance_before,
+      balance_after,
+    }
+  }
+
+  #makeHoldLane(): HoldLane {
+    const { node, clock, synchronous_holds = true, deadline_ms = DEADLINE_MS } = this.#options
+    const connection = this.#connect('svc hold lane', synchronous_holds)
+    return new Batcher<HoldRequest, HoldRow>({
+      ...this.#laneOptions('hold'),
+      queue_age_limit_ms: QUEUE_AGE_LIMIT_MS,
+      give_up_after_ms: deadline_ms,
+      send: (requests) => {
+        const now = clock.now()
+        const expires_at = new Date(now.getTime() + HOLD_EXPIRES_AFTER_MS)
+        const spends = requests.map((request) => this.#spend(request))
+        return sendHolds(connection, requests, { node, now, expires_at, spends })
+      },
+    })
+  }
+
+  #makeSettleLane(): SettleLane {
+    const connection = this.#connect('svc settle lane', true)
+    return new Batcher<SettleItem, SettleRow>({
+      ...this.#laneOptions('settle'),
+      queue_age_limit_ms: SETTLE_GIVES_UP_AFTER_MS,
+      give_up_after_ms: SETTLE_GIVES_UP_AFTER_MS,
+      send: (items) => sendSettles(connection, items),
+    })
+  }
+
+  #connect(application_name: string, synchronous_commit: boolean): LaneConnection {
+    const { url, deadline_ms = DEADLINE_MS } = this.#options
+    const made = new LaneConnection({ url, application_name, synchronous_commit, deadline_ms })
+    this.#connections.push(made)
+    return made
+  }
+
+  #laneOptions(name: 'hold' | 'settle') {
+    const { metrics, log, batch_limit = BATCH_LIMIT } = this.#options
+    const observe = (event: BatchEvent) => {
+      if (event.kind === 'sent') {
+        metrics.ledger_batches.observe({ lane: name }, event.seconds)
+        metrics.ledger_batch_items.inc({ lane: name }, event.size)
+        return
+      }
+      const reason = event.kind === 'failed' ? event.failure : event.kind
+      metrics.ledger_failures.inc({ lane: name, reason })
+      if (event.kind === 'failed')
+        log.warn({ lane: name, reason, err: event.error }, 'batch failed')
+    }
+    return { name, batch_limit, queue_limit: QUEUE_LIMIT, classify: classifyFailure, observe }
+  }
+}
+
+function readHold(request: HoldRequest, row: HoldRow, spend: Hold['spend']): Hold {
+  const { id, wallet_id, min_credits, max_credits } = request
+  switch (row.state) {
+    case 'granted':
+      if (row.granted === null) throw new Error(`hold ${id} was granted nothing`)
+      if (row.granted < min_credits || row.granted > max_credits) {
+        throw new Error(`hold ${id} was granted ${row.granted}`)
+      }
+      return { id, wallet_id, amount: row.granted, ...(spend && { spend }) }
+    case 'insufficient':
+    case 'blocked':
+      throw new ApiError('insufficient_credits', { detail: row.state })
+    case 'limit_reached':
+      throw new ApiError('insufficient_credits', {
+        message: "The key's spend limit is reached.",
+        hint: 'Use another key, raise the limit, or wait for the next period.',
+      })
+    case 'no_wallet':
+      throw new ApiError('user_not_found', { detail: `no wallet ${wallet_id}` })
+    case 'conflict':
+      throw new Error(`hold ${id} belongs to another wallet`)
+  }
+}
+
+function laneOf<Lane>(lanes: readonly Lane[], wallet_id: string): Lane {
+  const lane = lanes[bucketOf(wallet_id) % lanes.length]
+  if (!lane) throw new Error('a ledger has at least one lane')
+  return lane
+}
+
+/** The time in a UUIDv7. */
+function timeOf(id: string): Date {
+  return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))
+}

@@ -1,0 +1,231 @@
+// Every SQL statement of the wallet. The arithmetic itself lives in the functions of migration 0003.
+
+import { statement } from '../platform/db.ts'
+
+export const INSERT_WALLET = statement<{ id: string }>(
+  'wallet.insert_wallet',
+  `insert into wallet (bucket, id, posted, held, seq, opened_at)
+   values ($1::smallint, $2::uuid, 0, 0, 0, $3::timestamptz)
+   on conflict (bucket, id) do nothing
+   returning id`,
+)
+
+export type BalanceRow = { balance: bigint; held: bigint; available: bigint }
+
+export const SELECT_BALANCE = statement<BalanceRow>(
+  'wallet.select_balance',
+  `select posted as balance, held, posted - held as available
+   from wallet
+   where bucket = $1::smallint and id = $2::uuid`,
+)
+
+export type PostRow = {
+  item: number
+  state: 'posted' | 'repeated' | 'no_wallet' | 'insufficient' | 'overflow'
+  balance_before: bigint
+  balance_after: bigint
+}
+
+export const POST_BATCH = statement<PostRow>(
+  'wallet.post_batch',
+  `select item, state, balance_before, balance_after
+   from post_batch(
+     p_buckets => $1::smallint[],
+     p_tx => $2::uuid[],
+     p_wallet_ids => $3::uuid[],
+     p_amounts => $4::bigint[],
+     p_kinds => $5::text[],
+     p_counter_accounts => $6::text[],
+     p_counter_owners => $7::uuid[],
+     p_descriptions => $8::text[],
+     p_events => $9::text[]
+   )
+   order by item`,
+)
+
+export const HOLD_STATES = [
+  'granted',
+  'blocked',
+  'insufficient',
+  'limit_reached',
+  'no_wallet',
+  'conflict',
+] as const
+
+export type HoldRow = {
+  item: number
+  state: (typeof HOLD_STATES)[number]
+  granted: bigint | null
+}
+
+export const HOLD_BATCH = statement<HoldRow>(
+  'wallet.hold_batch',
+  `select item, state, granted
+   from hold_batch(
+     p_buckets => $1::smallint[],
+     p_ids => $2::uuid[],
+     p_wallet_ids => $3::uuid[],
+     p_min => $4::bigint[],
+     p_max => $5::bigint[],
+     p_spend_buckets => $6::smallint[],
+     p_spend_key_ids => $7::uuid[],
+     p_spend_periods => $8::date[],
+     p_spend_limits => $9::bigint[],
+     p_node_id => $10::text,
+     p_node_epoch => $11::bigint,
+     p_now => $12::timestamptz,
+     p_expires_at => $13::timestamptz
+   )`,
+)
+
+export const SETTLE_STATES = ['settled', 'late', 'voided', 'gone', 'no_wallet', 'conflict'] as const
+
+export type SettleRow = {
+  item: number
+  state: (typeof SETTLE_STATES)[number]
+  charged: bigint
+  shortfall: bigint
+  balance_before: bigint
+  balance_after: bigint
+}
+
+export const SETTLE_BATCH = statement<SettleRow>(
+  'wallet.settle_batch',
+  `select item, state, charged, shortfall, balance_before, balance_after
+   from settle_batch(
+     p_buckets => $1::smallint[],
+     p_ids => $2::uuid[],
+     p_wallet_ids => $3::uuid[],
+     p_used => $4::bigint[],
+     p_cost => $5::bigint[],
+     p_spend_buckets => $6::smallint[],
+     p_spend_key_ids => $7::uuid[],
+     p_spend_periods => $8::date[],
+     p_spend_limits => $9::bigint[],
+     p_usage => $10::json
+   )`,
+)
+
+export type SweepRow = { reason: 'expired' | 'node_lost'; holds: bigint; credits: bigint }
+
+export const SWEEP_HOLDS = statement<SweepRow>(
+  'wallet.sweep_holds',
+  `select reason, holds, credits
+   from sweep_holds(
+     p_buckets => $1::smallint[],
+     p_now => $2::timestamptz,
+     p_limit => $3::integer
+   )`,
+)
+
+export const START_NODE = statement<{ epoch: bigint }>(
+  'wallet.start_node',
+  `insert into gateway_node as n (node_id, epoch, lease_until)
+   values ($1::text, 1, $2::timestamptz)
+   on conflict (node_id) do update
+   set epoch = n.epoch + 1, lease_until = excluded.lease_until
+   returning epoch`,
+)
+
+export const RENEW_LEASE = statement<{ epoch: bigint }>(
+  'wallet.renew_lease',
+  `update gateway_node
+   set lease_until = $3::timestamptz
+   where node_id = $1::text and epoch = $2::bigint
+   returning epoch`,
+)
+
+export const END_NODE = statement<object>(
+  'wallet.end_node',
+  `delete from gateway_node
+   where node_id = $1::text and epoch = $2::bigint`,
+)
+
+export const DELETE_DEAD_NODES = statement<object>(
+  'wallet.delete_dead_nodes',
+  `delete from gateway_node
+   where lease_until < $1::timestamptz`,
+)
+
+export const MAKE_PARTITIONS = statement<{ name: string }>(
+  'wallet.make_partitions',
+  `select make_ledger_partitions(p_from => $1::timestamptz, p_months => $2::integer) as name`,
+)
+
+export const COUNT_STRAY_ROWS = statement<{ count: bigint }>(
+  'wallet.count_stray_rows',
+  `select
+     (select count(*) from journal_default where bucket = any ($1::smallint[]))
+     + (select count(*) from usage_event_default where bucket = any ($1::smallint[])) as count`,
+)
+
+export type StatementRow = {
+  id: string
+  kind: string
+  amount: bigint
+  balance_before: bigint
+  balance_after: bigint
+  description: string | null
+  generation_id: string | null
+  created_at: Date
+  wallet_seq: bigint
+}
+
+export const SELECT_STATEMENT = statement<StatementRow>(
+  'wallet.select_statement',
+  `select j.tx as id,
+     j.kind,
+     j.amount,
+     j.balance_after - j.amount as balance_before,
+     j.balance_after,
+     coalesce(j.description, u.model) as description,
+     u.id as generation_id,
+     j.at as created_at,
+     j.wallet_seq
+   from journal j
+   left join usage_event u on u.bucket = j.bucket and u.id = j.tx and u.at = j.at
+   where j.bucket = $1::smallint
+     and j.owner = $2::uuid
+     and j.wallet_seq < $3::bigint
+   order by j.wallet_seq desc
+   limit $4::integer`,
+)
+
+export const INSERT_IDEMPOTENCY = statement<{ key: string }>(
+  'wallet.insert_idempotency',
+  `insert into idempotency (bucket, principal, endpoint, key, body_hash, created_at)
+   values ($1::smallint, $2::uuid, $3::text, $4::text, $5::bytea, $6::timestamptz)
+   on conflict (bucket, principal, endpoint, key) do nothing
+   returning key`,
+)
+
+export type AnswerRow = { body_hash: Buffer; status: number | null; response: string | null }
+
+export const SELECT_IDEMPOTENCY = statement<AnswerRow>(
+  'wallet.select_idempotency',
+  `select body_hash, status, response
+   from idempotency
+   where bucket = $1::smallint and principal = $2::uuid and endpoint = $3::text and key = $4::text`,
+)
+
+export const UPDATE_IDEMPOTENCY = statement<object>(
+  'wallet.update_idempotency',
+  `update idempotency
+   set status = $5::smallint, response = $6::text
+   where bucket = $1::smallint and principal = $2::uuid and endpoint = $3::text and key = $4::text`,
+)
+
+export const DELETE_OLD_IDEMPOTENCY = statement<object>(
+  'wallet.delete_old_idempotency',
+  `delete from idempotency
+   where bucket = any ($1::smallint[]) and created_at < $2::timestamptz`,
+)
+
+export const DELETE_OLD_KEY_SPEND = statement<object>(
+  'wallet.delete_old_key_spend',
+  `delete from key_spend
+   where bucket = any ($1::smallint[])
+     and period < $2::date
+     and period > '1970-01-01'::date
+     and held = 0`,
+)

@@ -1,0 +1,89 @@
+// A gateway without HTTP, as its own process, to be killed: callers that hold and settle, or move credits,
+// beside the real jobs. Every acknowledged settle is a line on stdout, written before the next call.
+
+import { writeSync } from 'node:fs'
+import { systemClock } from '../../src/platform/clock.ts'
+import { Db } from '../../src/platform/db.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { Worker } from '../../src/platform/worker.ts'
+import { mintWalletId } from '../../src/wallet/bucket.ts'
+import { leaseJob, startNode, walletJobs } from '../../src/wallet/jobs.ts'
+import { createLedger, type Ledger } from '../../src/wallet/lanes.ts'
+import { transferCredits } from '../../src/wallet/ledger.ts'
+import { chargeOf, holdOf, silent } from './support.ts'
+
+export type GatewayTask = {
+  url: string
+  node_id: string
+  wallet_ids: string[]
+  callers: number
+  work: 'calls' | 'transfers'
+  synchronous_holds: boolean
+}
+
+const task = JSON.parse(process.argv[2] ?? '') as GatewayTask
+const db = new Db({ url: task.url, pool_size: 16, application_name: task.node_id })
+const metrics = createMetrics()
+const node = await startNode(db, { node_id: task.node_id, clock: systemClock })
+const ledger = createLedger({
+  url: task.url,
+  clock: systemClock,
+  log: silent,
+  metrics,
+  node,
+  synchronous_holds: task.synchronous_holds,
+})
+const job_options = { db, clock: systemClock, log: silent, metrics, node }
+const jobs = [leaseJob(job_options), ...walletJobs(job_options)]
+const worker = new Worker({ log: silent, observe: () => {} })
+worker.start(jobs)
+
+const stop = new AbortController()
+process.on('SIGTERM', () => {
+  stop.abort()
+})
+writeSync(1, 'ready\n')
+const step = task.work === 'calls' ? callOnce : transferOnce
+const stopped = new Promise((resolve) => {
+  stop.signal.addEventListener('abort', resolve)
+})
+await Promise.all([stopped, ...Array.from({ length: task.callers }, keepGoing)])
+await worker.stop()
+await ledger.close()
+await db.close()
+
+async function keepGoing(): Promise<void> {
+  while (!stop.signal.aborted) {
+    try {
+      await step(ledger)
+    } catch {
+      // Refused or unknown: not acknowledged, so nothing is claimed.
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+}
+
+async function callOnce(ledger: Ledger): Promise<void> {
+  const hold = await ledger.hold(holdOf(pick(), 100n))
+  const used = BigInt(1 + Math.floor(Math.random() * 100))
+  const done = await ledger.settle(chargeOf(hold, used, used - used / 10n))
+  writeSync(1, `${done.id} ${done.credits_used} ${done.balance_before} ${done.balance_after}\n`)
+}
+
+async function transferOnce(): Promise<void> {
+  const from_account_id = pick()
+  const to_account_id = pick()
+  if (from_account_id === to_account_id) return
+  const at = new Date()
+  const id = mintWalletId(from_account_id, at)
+  const receipt_id = mintWalletId(to_account_id, at)
+  const amount = BigInt(1 + Math.floor(Math.random() * 500))
+  await db.transaction((tx) =>
+    transferCredits(tx, { id, receipt_id, from_account_id, to_account_id, amount }),
+  )
+}
+
+function pick(): string {
+  const { wallet_ids } = task
+  return wallet_ids[Math.floor(Math.random() * wallet_ids.length)] ?? ''
+}
