@@ -79,6 +79,9 @@ async function runAlone(args: readonly string[]): Promise<void> {
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)
   for (const [name, url] of Object.entries(sandbox.urls)) console.log(`${name.padEnd(12)}${url}`)
+  // Started by another process: tells it where, and goes when it goes.
+  process.send?.(sandbox.urls)
+  process.once('disconnect', stop)
 }
 
 if (import.meta.main) {

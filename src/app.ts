@@ -3,8 +3,10 @@
 import { addAuthentication } from './access/authenticate.ts'
 import { resolvePayer } from './access/payer.ts'
 import { authRoutes } from './accounts/routes.ts'
+import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
 import { fundingRoutes } from './funding/routes.ts'
+import { gatewayRoutes } from './gateway/routes.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
@@ -51,6 +53,8 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts.db, request) })
   fundingRoutes(app, parts)
   usageRoutes(app, parts)
+  catalogRoutes(app, parts)
+  gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.wallet.ledger })
   options.addRoutes?.(app)
   addMethodNotAllowed(app, routes)
 

@@ -4,6 +4,7 @@
 import cluster, { type Worker as Child } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
+import { providerEnvironment } from './sandbox-process.ts'
 import { type Service, type ServiceOptions, startService } from './service.ts'
 
 const RESTART_MIN_MS = 200
@@ -70,7 +71,12 @@ async function startParent(options: ServiceOptions): Promise<Service> {
 
 /** Returns where the new child listens. */
 async function forkReady(fleet: Fleet): Promise<string | undefined> {
-  const child = cluster.fork({ DATABASE_URL: fleet.database_url, ROLE: 'api', WORKERS: '1' })
+  const child = cluster.fork({
+    DATABASE_URL: fleet.database_url,
+    ROLE: 'api',
+    WORKERS: '1',
+    ...providerEnvironment(fleet.config),
+  })
   const ended = new AbortController()
   const told = once(child, 'message', { signal: ended.signal })
   const died = once(child, 'exit', { signal: ended.signal }).then(() => {

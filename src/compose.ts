@@ -2,7 +2,9 @@
 
 import path from 'node:path'
 import type { KnownSession } from './accounts/sessions.ts'
+import { loadCatalog } from './catalog/catalog.ts'
 import type { Config } from './config.ts'
+import { createProviders } from './gateway/providers.ts'
 import type { KeyPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
 import { limitsFrom, RateLimits } from './http/rate-limit.ts'
@@ -10,6 +12,7 @@ import { LastUsed } from './keys/last-used.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { CredentialCache } from './platform/credential-cache.ts'
 import { Db } from './platform/db.ts'
+import { createHttpClient } from './platform/http-client.ts'
 import { InvalidationFeed } from './platform/invalidation.ts'
 import type { Log } from './platform/log.ts'
 import { createMailer } from './platform/mail.ts'
@@ -29,6 +32,7 @@ export function compose(options: ComposeOptions) {
   const { config, log } = options
   const metrics = createMetrics()
   const clock = options.clock ?? systemClock
+  const http_client = createHttpClient()
   const connect = (pool_size: number) =>
     new Db({
       url: options.database_url,
@@ -50,6 +54,10 @@ export function compose(options: ComposeOptions) {
     keys,
     sessions,
     feed,
+    catalog: loadCatalog({ file: config.CATALOG_FILE }),
+    http_client,
+    upstreams: createProviders(config, http_client),
+    drains: { open: 0 },
     wallet: new LiveLedger({ db, url: options.database_url, clock, log, metrics }),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
@@ -67,6 +75,7 @@ export async function closeParts(parts: Parts): Promise<void> {
   await parts.feed.stop()
   await parts.limits.close()
   parts.mailer.close()
+  await parts.http_client.close()
   await Promise.all([parts.db.close(), parts.feed_db.close()])
 }
 

@@ -78,6 +78,22 @@ const SETTINGS = {
   }),
   FUNDING_LIMIT_PER_MINUTE: limit({ fallback: 30, doc: 'Funding transfers a minute per API key.' }),
   KEYS_PER_ACCOUNT_MAX: limit({ fallback: 1000, doc: 'Most API keys of one account at a time.' }),
+  ...providerSettings('OPENAI', 'https://api.openai.com/v1'),
+  ...providerSettings('ANTHROPIC', 'https://api.anthropic.com'),
+  ...providerSettings('GOOGLE', 'https://generativelanguage.googleapis.com'),
+  PROVIDER_TIMEOUT_MS: integer({
+    fallback: 120_000,
+    min: 100,
+    max: 3_600_000,
+    doc: 'How long a provider may take to begin its answer; a call that is not streamed may take 600000.',
+  }),
+  PROVIDER_IDLE_TIMEOUT_MS: integer({
+    fallback: 120_000,
+    min: 100,
+    max: 3_600_000,
+    doc: 'How long a provider may be silent between two pieces of an answer.',
+  }),
+  CATALOG_FILE: optionalText({ doc: 'JSON that overrides or adds models and prices.' }),
   SMTP_URL: url({
     protocols: ['smtp:', 'smtps:'],
     secret: true,
@@ -156,6 +172,23 @@ function settingEntries(): [SettingName, Setting<unknown>][] {
 function describeFault(name: string, given: string, setting: Setting<unknown>): string {
   const shown = setting.secret ? '(hidden)' : JSON.stringify(given)
   return `${name}=${shown} is not allowed: expected ${setting.allowed}`
+}
+
+type ProviderSettings<Name extends string> = {
+  readonly [Key in `${Name}_API_KEY` | `${Name}_BASE_URL`]: Setting<string | undefined>
+}
+
+function providerSettings<Name extends string>(name: Name, own: string): ProviderSettings<Name> {
+  return {
+    [`${name}_API_KEY`]: optionalText({
+      secret: true,
+      doc: `Credential of the provider. Without it the model is served by the sandbox, or in live mode not at all.`,
+    }),
+    [`${name}_BASE_URL`]: url({
+      protocols: ['http:', 'https:'],
+      doc: `Where the provider is. Default: ${own}`,
+    }),
+  } as ProviderSettings<Name>
 }
 
 function integer(options: {

@@ -15,6 +15,8 @@ export type Payer = {
   /** The app a user-billed call came through. */
   client_id: string | null
   external_user_id: string | null
+  /** The developer's markup in hundredths of a percent; 0 where payer and developer are one. */
+  markup_bps: number
 }
 
 const USER_ID_LENGTH_MAX = 255
@@ -49,6 +51,7 @@ function developerPays(key: KeyPrincipal): Payer {
     developer_id: key.account_id,
     client_id: key.client_id,
     external_user_id: null,
+    markup_bps: 0,
   }
 }
 
@@ -68,6 +71,7 @@ async function userPays(
     developer_id: key.account_id,
     client_id: link.client_id,
     external_user_id,
+    markup_bps: 0,
   }
 }
 

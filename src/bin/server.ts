@@ -9,6 +9,7 @@ import { startCluster } from '../cluster.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { openDatabase } from '../database.ts'
 import { createLog, type Log } from '../platform/log.ts'
+import { startSandboxProcess } from '../sandbox-process.ts'
 import { type ServiceOptions, startService } from '../service.ts'
 
 /** npm passes the terminal's signal on, so one Ctrl-C can arrive twice. */
@@ -43,15 +44,17 @@ export async function serveWith(app: AppOptions): Promise<void> {
 type Run = Omit<ServiceOptions, 'database_url'> & { signal: AbortSignal }
 
 async function runUntilStopped(run: Run): Promise<void> {
-  const { config, log, signal } = run
-  const database = await openDatabase(config)
+  const { log, signal } = run
+  const database = await openDatabase(run.config)
   database.onLost((detail) => {
     log.fatal({ detail }, 'the embedded database ended')
     process.exit(1)
   })
   try {
     signal.throwIfAborted()
-    const options = { ...run, database_url: database.url }
+    const { config, close } = await startSandboxProcess(run.config)
+    process.once('exit', close)
+    const options = { ...run, config, database_url: database.url }
     const service = await (isClusterParent(config) ? startCluster(options) : startService(options))
     if (cluster.isWorker) process.send?.({ ready: service.address })
     else if (service.address !== undefined) greet(config, service.address)

@@ -160,6 +160,7 @@ const SECURITY_SCHEMES = {
 }
 
 const TAGS: [string, string][] = [
+  ['Chat', 'Every model through one key, in OpenAI’s format or Anthropic’s.'],
   ['Accounts', 'Registration, sessions, mail proofs and passwords.'],
   ['API keys', 'Credentials of your servers.'],
   ['Wallet', 'Credits: what is there and what moved.'],

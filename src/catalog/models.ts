@@ -1,0 +1,86 @@
+// What the service sells: each model's public name, what it is called upstream, what it costs and what it can
+// do. Three separate values on purpose: providers retire models and change prices, our names stay.
+
+export const PROVIDERS = ['openai', 'anthropic', 'google', 'elevenlabs'] as const
+export type Provider = (typeof PROVIDERS)[number]
+
+/** Credits per million units. All whole numbers. */
+export type TokenPrices = {
+  input: bigint
+  cache_read: bigint
+  cache_write_5m: bigint
+  cache_write_1h: bigint
+  output: bigint
+}
+
+export type ChatModel = {
+  kind: 'chat'
+  /** Public name: what clients send and see. */
+  name: string
+  /** For people, in lists; without one the name is shown. */
+  display_name?: string
+  /** The day the model came out, as YYYY-MM-DD. */
+  created?: string
+  provider: Exclude<Provider, 'elevenlabs'>
+  /** What is sent to the provider. */
+  upstream_id: string
+  prices: TokenPrices
+  /** For prompts above a size the whole request costs more. */
+  long_prompt?: { above_tokens: number; prices: TokenPrices }
+  context_window: number
+  /** Where the provider takes less prompt than the window would hold. */
+  max_input_tokens?: number
+  max_output_tokens: number
+  /** The most that one picture counts for, in low detail and otherwise. */
+  image_tokens?: { low: number; high: number }
+  capabilities: {
+    images: boolean
+    files: boolean
+    audio_input: boolean
+    tools: boolean
+    json_object: boolean
+    json_schema: boolean
+    reasoning: boolean
+  }
+  /** What happens upstream when the client leaves; a call that reasons is drained whatever this says. */
+  on_disconnect: 'cancel' | 'drain'
+}
+
+export const AUDIO_KINDS = ['speech', 'transcription', 'sound'] as const
+
+/** What is counted: characters (code points) spoken, hours heard, sounds made. */
+export const AUDIO_UNITS = {
+  speech: 'character',
+  transcription: 'hour',
+  sound: 'generation',
+} as const
+
+export type AudioModel = {
+  kind: (typeof AUDIO_KINDS)[number]
+  name: string
+  display_name?: string
+  created?: string
+  provider: 'elevenlabs'
+  upstream_id: string
+  /** Credits per million units of AUDIO_UNITS. */
+  price: bigint
+  /** The longest text of one request. */
+  max_characters?: number
+}
+
+export type Model = ChatModel | AudioModel
+
+export type Catalog = {
+  /** By public name, exactly. */
+  find(name: string): Model | undefined
+  /** In the order of the price list; added models last. */
+  list(): readonly Model[]
+}
+
+/**
+ * Thought that is under way cannot be counted, and some providers bill it to its end: such a call is read to
+ * its real usage. `reasons`: the request asked for it; models that always reason say so in the catalog.
+ */
+export function disconnectPolicy(model: ChatModel, reasons: boolean): 'cancel' | 'drain' {
+  return reasons ? 'drain' : model.on_disconnect
+}

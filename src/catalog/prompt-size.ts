@@ -1,0 +1,197 @@
+// How large a prompt is where no provider has counted it: `safe` before the call, since the hold made from it
+// must cover the real count, `close` where a call ended without a count and is charged. Linear in the size of
+// the request, and never more than the model can take, because beyond that the provider refuses the call.
+
+import type { ChatModel } from './models.ts'
+import { type Accuracy, estimateTokens } from './token-count.ts'
+
+/** The parts of a neutral chat request that count as prompt. */
+export type Prompt = {
+  readonly system: readonly PromptPart[]
+  readonly messages: readonly { readonly content: readonly PromptPart[] }[]
+  readonly tools: readonly {
+    readonly name: string
+    readonly description: string | undefined
+    readonly parameters: unknown
+  }[]
+  readonly response_format?:
+    | { readonly kind: 'text' | 'json_object' }
+    | { readonly kind: 'json_schema'; readonly schema: unknown }
+    | undefined
+}
+
+type MediaSource =
+  | { readonly kind: 'data'; readonly media_type: string; readonly data: string }
+  | { readonly kind: 'url'; readonly url: string }
+
+type PromptPart =
+  | { readonly kind: 'text' | 'refusal' | 'thinking'; readonly text: string }
+  | { readonly kind: 'redacted_thinking'; readonly data: string }
+  | {
+      readonly kind: 'image'
+      readonly source: MediaSource
+      readonly detail?: 'auto' | 'low' | 'high'
+    }
+  | { readonly kind: 'file'; readonly source: MediaSource; readonly name?: string }
+  | { readonly kind: 'audio'; readonly source: MediaSource }
+  | { readonly kind: 'tool_call'; readonly name: string; readonly input: unknown }
+  | { readonly kind: 'tool_result'; readonly content: readonly PromptPart[] }
+
+type Provider = ChatModel['provider']
+
+type Ruler = { readonly model: ChatModel; readonly accuracy: Accuracy }
+
+/** Other tokenizers against o200k, which the counts are fitted to. */
+const PERCENT_OF_O200K: Record<Accuracy, Record<Provider, number>> = {
+  safe: { openai: 100, anthropic: 125, google: 110 },
+  close: { openai: 100, anthropic: 115, google: 100 },
+}
+
+const TOKENS_PER_CALL = { safe: 16, close: 3 }
+const TOKENS_PER_PART = { safe: 8, close: 2 }
+const TOKENS_PER_TOOL = { safe: 16, close: 8 }
+/** The instructions that come with the first tool; a schema for the answer may be sent as one. */
+const TOOL_PREAMBLE_TOKENS: Record<Provider, number> = { openai: 32, anthropic: 550, google: 32 }
+const IMAGE_TOKENS = { low: 1_600, high: 1_600 }
+/** Pages a provider takes, times what it counts for one: its text and its picture. */
+const FILE_TOKENS_MAX: Record<Provider, number> = {
+  openai: 100 * 3_000,
+  anthropic: 100 * 4_600,
+  google: 1_000 * 258,
+}
+const FILE_BYTES_PER_TOKEN = { safe: 1, close: 20 }
+const FILE_TOKENS_TYPICAL = 10 * 2_000
+/** 32 tokens a second, at the lowest bit rate that speech is sent with. */
+const AUDIO_BYTES_PER_TOKEN = 24
+const REDACTED_CHARACTERS_PER_TOKEN = 3
+
+/** `safe`: an upper estimate, for the hold. `close`: for charging. */
+export function promptTokens(
+  prompt: Prompt,
+  model: ChatModel,
+  accuracy: Accuracy = 'safe',
+): number {
+  const parts = [...prompt.system, ...prompt.messages.flatMap((message) => message.content)]
+  const ruler = { model, accuracy }
+  const text_tokens =
+    TOKENS_PER_CALL[accuracy] +
+    TOKENS_PER_PART[accuracy] * prompt.messages.length +
+    sum(parts, (part) => textTokens(part, accuracy)) +
+    toolTokens(prompt, ruler)
+  const tokens =
+    percentOf(text_tokens, PERCENT_OF_O200K[accuracy][model.provider]) +
+    sum(parts, (part) => mediaTokens(part, ruler))
+  return Math.min(tokens, model.max_input_tokens ?? model.context_window)
+}
+
+/** A close estimate, for what a provider produced and never counted for us. Gather short pieces first. */
+export function countTokens(text: string, model?: ChatModel): number {
+  return percentOf(
+    estimateTokens(text, 'close'),
+    model ? PERCENT_OF_O200K.close[model.provider] : 100,
+  )
+}
+
+function textTokens(part: PromptPart, accuracy: Accuracy): number {
+  switch (part.kind) {
+    case 'text':
+    case 'refusal':
+    case 'thinking':
+      return TOKENS_PER_PART[accuracy] + estimateTokens(part.text, accuracy)
+    case 'redacted_thinking':
+      return TOKENS_PER_PART[accuracy] + Math.ceil(part.data.length / REDACTED_CHARACTERS_PER_TOKEN)
+    case 'tool_call':
+      return (
+        TOKENS_PER_TOOL[accuracy] +
+        estimateTokens(part.name, accuracy) +
+        jsonTokens(part.input, accuracy)
+      )
+    case 'tool_result':
+      return TOKENS_PER_TOOL[accuracy] + sum(part.content, (inner) => textTokens(inner, accuracy))
+    case 'file':
+      return TOKENS_PER_PART[accuracy] + estimateTokens(part.name ?? '', accuracy)
+    case 'image':
+    case 'audio':
+      return TOKENS_PER_PART[accuracy]
+  }
+}
+
+function mediaTokens(part: PromptPart, ruler: Ruler): number {
+  switch (part.kind) {
+    case 'image':
+      return (ruler.model.image_tokens ?? IMAGE_TOKENS)[part.detail === 'low' ? 'low' : 'high']
+    case 'file':
+      return fileTokens(part.source, ruler)
+    case 'audio':
+      return part.source.kind === 'url'
+        ? ruler.model.context_window
+        : Math.ceil(decodedBytes(part.source.data) / AUDIO_BYTES_PER_TOKEN)
+    case 'tool_result':
+      return sum(part.content, (inner) => mediaTokens(inner, ruler))
+    case 'text':
+    case 'refusal':
+    case 'thinking':
+    case 'redacted_thinking':
+    case 'tool_call':
+      return 0
+  }
+}
+
+// A dense page of compressed text is about as many bytes as its text and picture are tokens. The pages of a
+// scan are larger by far and hit the limit, which is dear but safe: only the provider knows how many they are.
+function fileTokens(source: MediaSource, { model, accuracy }: Ruler): number {
+  const most = FILE_TOKENS_MAX[model.provider]
+  if (source.kind === 'url') return accuracy === 'safe' ? most : FILE_TOKENS_TYPICAL
+  return Math.min(Math.ceil(decodedBytes(source.data) / FILE_BYTES_PER_TOKEN[accuracy]), most)
+}
+
+function decodedBytes(base64: string): number {
+  return Math.ceil((base64.length * 3) / 4)
+}
+
+function toolTokens(prompt: Prompt, { model, accuracy }: Ruler): number {
+  const { tools, response_format: format } = prompt
+  const per_tool = TOKENS_PER_TOOL[accuracy]
+  const schema = format?.kind === 'json_schema' ? per_tool + jsonTokens(format.schema, accuracy) : 0
+  const preamble = tools.length > 0 || schema > 0 ? TOOL_PREAMBLE_TOKENS[model.provider] : 0
+  const described = sum(
+    tools,
+    (tool) =>
+      per_tool +
+      estimateTokens(tool.name, accuracy) +
+      estimateTokens(tool.description ?? '', accuracy) +
+      jsonTokens(tool.parameters, accuracy),
+  )
+  return preamble + schema + described
+}
+
+/** As text, without writing it: a loop, so that no depth of nesting exhausts the stack. */
+function jsonTokens(value: unknown, accuracy: Accuracy): number {
+  const open: unknown[] = [value]
+  let tokens = 0
+  while (open.length > 0) {
+    const next = open.pop()
+    // Brackets, quotes and commas; a word such as true is one token.
+    tokens += accuracy === 'safe' ? 2 : 1
+    if (typeof next === 'string') tokens += estimateTokens(next, accuracy)
+    else if (typeof next === 'number') tokens += estimateTokens(String(next), accuracy)
+    else if (Array.isArray(next)) for (const item of next) open.push(item)
+    else if (typeof next === 'object' && next !== null) {
+      for (const [key, item] of Object.entries(next)) {
+        tokens += (accuracy === 'safe' ? 2 : 1) + estimateTokens(key, accuracy)
+        open.push(item)
+      }
+    }
+  }
+  return tokens
+}
+
+function percentOf(tokens: number, percent: number): number {
+  return Math.ceil((tokens * percent) / 100)
+}
+
+function sum<Item>(items: readonly Item[], measure: (item: Item) => number): number {
+  let total = 0
+  for (const item of items) total += measure(item)
+  return total
+}

@@ -1,0 +1,209 @@
+// GET /v1/models: what can be called and what it costs, in the list shape of whichever SDK asks.
+
+import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { Timestamp } from '../http/schemas.ts'
+import type { App } from '../http/server.ts'
+import { ApiError } from '../platform/errors.ts'
+import { AUDIO_UNITS, type Catalog, type ChatModel, type Model } from './models.ts'
+
+/** For models that a catalog file adds without a date. */
+const CREATED_UNKNOWN = '2026-01-01'
+const MODALITIES = ['text', 'image', 'file', 'audio'] as const
+
+type Modality = (typeof MODALITIES)[number]
+
+const Modalities = Type.Array(Type.Enum([...MODALITIES]))
+
+// Numbers, exact below 2^53: the serialiser takes bigint only where there is one shape to choose from.
+const Price = Type.Integer({ examples: [150_000] })
+
+const OpenAiModel = Type.Object(
+  {
+    id: Type.String({ description: 'What to send as `model`.', examples: ['gpt-4o-mini'] }),
+    object: Type.Literal('model'),
+    created: Type.Integer({ description: 'Unix seconds.', examples: [1721260800] }),
+    owned_by: Type.String({ description: 'The provider.', examples: ['openai'] }),
+    context_window: Type.Optional(Type.Integer({ examples: [128_000] })),
+    max_output_tokens: Type.Optional(Type.Integer({ examples: [16_384] })),
+    pricing: Type.Object(
+      {
+        unit: Type.Enum(['token', ...Object.values(AUDIO_UNITS)]),
+        input: Price,
+        cached_input: Price,
+        output: Price,
+      },
+      { description: 'Credits per million units; 1,000,000 credits are $1.00.' },
+    ),
+    modalities: Type.Object({ input: Modalities, output: Modalities }),
+  },
+  { description: 'As OpenAI describes a model.' },
+)
+
+const AnthropicModel = Type.Object(
+  {
+    type: Type.Literal('model'),
+    id: Type.String({ examples: ['anthropic/claude-sonnet-4'] }),
+    display_name: Type.String({ examples: ['Claude Sonnet 4'] }),
+    created_at: Timestamp,
+    max_input_tokens: Type.Optional(Type.Integer({ examples: [200_000] })),
+    max_tokens: Type.Optional(Type.Integer({ examples: [64_000] })),
+  },
+  { description: 'As Anthropic describes a model: with an `anthropic-version` header.' },
+)
+
+const OpenAiList = Type.Object({ object: Type.Literal('list'), data: Type.Array(OpenAiModel) })
+
+const AnthropicList = Type.Object({
+  data: Type.Array(AnthropicModel),
+  has_more: Type.Boolean(),
+  first_id: Type.String(),
+  last_id: Type.String(),
+})
+
+const Headers = Type.Object({
+  'anthropic-version': Type.Optional(
+    Type.String({ description: 'With it the answer has Anthropic’s shape.' }),
+  ),
+})
+
+export function catalogRoutes(app: App, parts: { catalog: Catalog }): void {
+  const { catalog } = parts
+  const describe = (request: FastifyRequest, id: string) => {
+    const model = catalog.find(id)
+    if (!model) throw new ApiError('model_not_found', { message: noSuchModel(id) })
+    return isAnthropic(request) ? toAnthropic(model) : toOpenAi(model)
+  }
+  app.get(
+    '/v1/models',
+    {
+      config: { access: 'public' },
+      schema: {
+        tags: ['Models'],
+        operationId: 'list_models',
+        summary: 'List models',
+        description: 'Every model, with its limits and prices. Needs no credential.',
+        headers: Headers,
+        response: { 200: Type.Union([OpenAiList, AnthropicList]) },
+      },
+    },
+    (request) => (isAnthropic(request) ? listForAnthropic(catalog) : listForOpenAi(catalog)),
+  )
+  app.get(
+    '/v1/models/:id',
+    {
+      config: { access: 'public', errors: ['model_not_found'] },
+      schema: {
+        tags: ['Models'],
+        operationId: 'model',
+        summary: 'Describe a model',
+        description: 'The slash of a name may be sent as it is or as `%2F`.',
+        params: Type.Object({ id: Type.String({ examples: ['gpt-4o-mini'] }) }),
+        headers: Headers,
+        response: { 200: Type.Union([OpenAiModel, AnthropicModel]) },
+      },
+    },
+    (request) => describe(request, request.params.id),
+  )
+  // The same with the slash of a name as it is, which a path parameter cannot hold: not in OpenAPI either, so
+  // the document has the route above only.
+  app.get(
+    '/v1/models/*',
+    {
+      config: { access: 'public', errors: ['model_not_found'] },
+      schema: {
+        hide: true,
+        params: Type.Object({ '*': Type.String() }),
+        response: { 200: Type.Union([OpenAiModel, AnthropicModel]) },
+      },
+    },
+    (request) => describe(request, request.params['*']),
+  )
+}
+
+function isAnthropic(request: FastifyRequest): boolean {
+  return request.headers['anthropic-version'] !== undefined
+}
+
+function listForOpenAi(catalog: Catalog): Static<typeof OpenAiList> {
+  return { object: 'list', data: catalog.list().map(toOpenAi) }
+}
+
+function listForAnthropic(catalog: Catalog): Static<typeof AnthropicList> {
+  const data = catalog.list().map(toAnthropic)
+  return {
+    data,
+    has_more: false,
+    first_id: data.at(0)?.id ?? '',
+    last_id: data.at(-1)?.id ?? '',
+  }
+}
+
+function toOpenAi(model: Model): Static<typeof OpenAiModel> {
+  return {
+    id: model.name,
+    object: 'model',
+    created: createdOf(model).getTime() / 1000,
+    owned_by: model.provider,
+    ...(model.kind === 'chat' && {
+      context_window: model.context_window,
+      max_output_tokens: model.max_output_tokens,
+    }),
+    pricing: pricingOf(model),
+    modalities: modalitiesOf(model),
+  }
+}
+
+function toAnthropic(model: Model): Static<typeof AnthropicModel> {
+  return {
+    type: 'model',
+    id: model.name,
+    display_name: model.display_name ?? model.name,
+    created_at: createdOf(model).toISOString(),
+    ...(model.kind === 'chat' && {
+      max_input_tokens: model.max_input_tokens ?? model.context_window,
+      max_tokens: model.max_output_tokens,
+    }),
+  }
+}
+
+function createdOf(model: Model): Date {
+  return new Date(model.created ?? CREATED_UNKNOWN)
+}
+
+function pricingOf(model: Model) {
+  if (model.kind === 'chat') {
+    const { input, cache_read, output } = model.prices
+    return {
+      unit: 'token' as const,
+      input: Number(input),
+      cached_input: Number(cache_read),
+      output: Number(output),
+    }
+  }
+  // Audio has one price: for what is said, heard or asked for.
+  const price = Number(model.price)
+  return { unit: AUDIO_UNITS[model.kind], input: price, cached_input: price, output: 0 }
+}
+
+function modalitiesOf(model: Model): { input: Modality[]; output: Modality[] } {
+  switch (model.kind) {
+    case 'chat':
+      return { input: inputsOf(model.capabilities), output: ['text'] }
+    case 'speech':
+    case 'sound':
+      return { input: ['text'], output: ['audio'] }
+    case 'transcription':
+      return { input: ['audio'], output: ['text'] }
+  }
+}
+
+function inputsOf(capabilities: ChatModel['capabilities']): Modality[] {
+  const { images: image, files: file, audio_input: audio } = capabilities
+  const takes: Record<Modality, boolean> = { text: true, image, file, audio }
+  return MODALITIES.filter((modality) => takes[modality])
+}
+
+function noSuchModel(id: string): string {
+  return `There is no model ${JSON.stringify(id.slice(0, 100))}.`
+}

@@ -1,0 +1,66 @@
+// In sandbox mode, providers without a credential are played by stand-ins in a process of their own: the product
+// speaks to them over HTTP like to the real ones, and shares no code with them.
+
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Config } from './config.ts'
+
+const PROGRAM = fileURLToPath(new URL('../sandbox/main.ts', import.meta.url))
+/** The stand-ins take any credential that is not empty. */
+const SANDBOX_KEY = 'sandbox'
+
+type ProviderConfig = Pick<
+  Config,
+  | 'OPENAI_API_KEY'
+  | 'OPENAI_BASE_URL'
+  | 'ANTHROPIC_API_KEY'
+  | 'ANTHROPIC_BASE_URL'
+  | 'GOOGLE_API_KEY'
+  | 'GOOGLE_BASE_URL'
+>
+
+type SandboxUrls = { openai: string; anthropic: string; google: string }
+
+export type WithSandbox = { config: Config; close(): void }
+
+/** Starts the stand-ins where they are wanted; the returned settings lead to them. */
+export async function startSandboxProcess(config: Config): Promise<WithSandbox> {
+  if (config.SVC_MODE !== 'sandbox' || config.ROLE === 'worker' || !lacksCredential(config)) {
+    return { config, close: () => {} }
+  }
+  const child = fork(PROGRAM, ['--port', '0'], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const died = once(child, 'exit').then(() => {
+    throw new Error('the sandbox ended before it was ready')
+  })
+  const [urls]: SandboxUrls[] = await Promise.race([once(child, 'message'), died])
+  if (!urls) throw new Error('the sandbox did not say where it is')
+  died.catch(() => {})
+  return { config: { ...config, ...sandboxSettings(config, urls) }, close: () => child.kill() }
+}
+
+/** The same settings as an environment, for processes that this one forks. */
+export function providerEnvironment(config: Config): Record<string, string> {
+  const names = Object.keys(sandboxSettings(config, { openai: '', anthropic: '', google: '' }))
+  const given = names.map((name) => [name, config[name as keyof ProviderConfig]] as const)
+  return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] !== undefined))
+}
+
+function lacksCredential(config: Config): boolean {
+  return !config.OPENAI_API_KEY || !config.ANTHROPIC_API_KEY || !config.GOOGLE_API_KEY
+}
+
+function sandboxSettings(config: Config, urls: SandboxUrls): ProviderConfig {
+  const real = config
+  return {
+    ...(real.OPENAI_API_KEY
+      ? { OPENAI_API_KEY: real.OPENAI_API_KEY, OPENAI_BASE_URL: real.OPENAI_BASE_URL }
+      : { OPENAI_API_KEY: SANDBOX_KEY, OPENAI_BASE_URL: urls.openai }),
+    ...(real.ANTHROPIC_API_KEY
+      ? { ANTHROPIC_API_KEY: real.ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL: real.ANTHROPIC_BASE_URL }
+      : { ANTHROPIC_API_KEY: SANDBOX_KEY, ANTHROPIC_BASE_URL: urls.anthropic }),
+    ...(real.GOOGLE_API_KEY
+      ? { GOOGLE_API_KEY: real.GOOGLE_API_KEY, GOOGLE_BASE_URL: real.GOOGLE_BASE_URL }
+      : { GOOGLE_API_KEY: SANDBOX_KEY, GOOGLE_BASE_URL: urls.google }),
+  }
+}
