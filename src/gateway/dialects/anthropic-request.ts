@@ -1,0 +1,203 @@
+// Reads the body of POST /v1/messages. Fields that would change the price or that only name the caller are
+// dropped, as are fields nobody knows: Anthropic's clients send ahead of what servers understand.
+
+import { readBlocks, readCacheHint, readSystem } from './anthropic-blocks.ts'
+import { parseToolChoice, parseTools } from './anthropic-tools.ts'
+import {
+  type Fields,
+  isAbsent,
+  limitDepth,
+  readArray,
+  readChoice,
+  readName,
+  readObject,
+  readOptionalBoolean,
+  readOptionalChoice,
+  readOptionalInteger,
+  readOptionalNumber,
+  readText,
+  refuse,
+} from './body-fields.ts'
+import type { ChatMessage, ChatRequest, Reasoning, ResponseFormat, TextPart } from './chat-types.ts'
+
+const MAX_MESSAGES = 10_000
+const MAX_STOPS = 256
+const MIN_THINKING_TOKENS = 1024
+
+/** What an Anthropic upstream may be sent. Everything else is dropped: price, tier, place, metadata. */
+const KEPT = new Set([
+  'model',
+  'messages',
+  'max_tokens',
+  'system',
+  'stop_sequences',
+  'stream',
+  'temperature',
+  'top_p',
+  'top_k',
+  'thinking',
+  'tools',
+  'tool_choice',
+  'output_config',
+  'cache_control',
+])
+
+export function parseAnthropicRequest(body: unknown): ChatRequest {
+  const request = parseTokenCount(body)
+  if (request.max_output_tokens === undefined) {
+    refuse('max_tokens', 'is missing', 'Say how many tokens the answer may have.')
+  }
+  return request
+}
+
+/** POST /v1/messages/count_tokens: the same body, but `max_tokens` may be absent. */
+export function parseTokenCount(body: unknown): ChatRequest {
+  const all = readObject(body, 'The body')
+  limitDepth(all, 'The body')
+  const fields = keepFields(all)
+  const model = readName(fields['model'], 'model')
+  const max_output_tokens = readOptionalInteger(fields['max_tokens'], {
+    path: 'max_tokens',
+    min: 1,
+    max: Number.MAX_SAFE_INTEGER,
+  })
+  const { system, messages } = readMessages(fields)
+  addAutomaticCache(fields['cache_control'], messages)
+  const tools = parseTools(fields['tools'])
+  return {
+    model,
+    system,
+    messages,
+    tools,
+    ...parseToolChoice(fields['tool_choice'], tools),
+    max_output_tokens,
+    ...readSampling(fields),
+    stop: readStops(fields['stop_sequences']),
+    ...readOutput(fields, max_output_tokens),
+    n: 1,
+    stream: readOptionalBoolean(fields['stream'], 'stream') ?? false,
+    include_usage: true,
+    original: { dialect: 'anthropic', body: fields },
+  }
+}
+
+function keepFields(all: Fields): Fields {
+  if (!isAbsent(all['mcp_servers'])) {
+    refuse('mcp_servers', 'is not supported', 'Call the servers yourself and offer their tools.')
+  }
+  const kept: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(all)) {
+    if (value !== null && KEPT.has(key)) kept[key] = value
+  }
+  return kept
+}
+
+function readMessages(fields: Fields): { system: TextPart[]; messages: ChatMessage[] } {
+  const system = isAbsent(fields['system']) ? [] : readSystem(fields['system'], 'system')
+  const messages: ChatMessage[] = []
+  const call_ids = new Set<string>()
+  const list = readArray(fields['messages'], 'messages', MAX_MESSAGES)
+  for (const [index, entry] of list.entries()) {
+    const path = `messages[${index}]`
+    const message = readObject(entry, path)
+    const role = readChoice(message['role'], ['user', 'assistant', 'system'], `${path}.role`)
+    if (role === 'system') {
+      system.push(...readSystem(message['content'], `${path}.content`))
+      continue
+    }
+    const read = readBlocks({
+      role,
+      content: message['content'],
+      path: `${path}.content`,
+      call_ids,
+    })
+    if (read.content.length > 0) messages.push(read)
+  }
+  if (messages.length === 0) refuse('messages', 'must hold a message with content')
+  return { system, messages }
+}
+
+/** `cache_control` of the whole request marks the last block. */
+function addAutomaticCache(value: unknown, messages: ChatMessage[]): void {
+  const cache = readCacheHint(value, 'cache_control')
+  const part = messages.at(-1)?.content.at(-1)
+  if (cache === undefined || part === undefined) return
+  if (part.kind === 'text' || part.kind === 'tool_call' || part.kind === 'tool_result') {
+    part.cache ??= cache
+  }
+  if (part.kind === 'image' || part.kind === 'file') part.cache ??= cache
+}
+
+type Sampling = Pick<
+  ChatRequest,
+  'temperature' | 'top_p' | 'top_k' | 'seed' | 'frequency_penalty' | 'presence_penalty'
+>
+
+function readSampling(fields: Fields): Sampling {
+  return {
+    temperature: readOptionalNumber(fields['temperature'], { path: 'temperature', min: 0, max: 1 }),
+    top_p: readOptionalNumber(fields['top_p'], { path: 'top_p', min: 0, max: 1 }),
+    top_k: readOptionalInteger(fields['top_k'], {
+      path: 'top_k',
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+    }),
+    seed: undefined,
+    frequency_penalty: undefined,
+    presence_penalty: undefined,
+  }
+}
+
+function readStops(value: unknown): string[] {
+  if (value === undefined) return []
+  return readArray(value, 'stop_sequences', MAX_STOPS).map((entry, index) => {
+    const stop = readText(entry, `stop_sequences[${index}]`)
+    if (stop.trim() === '') refuse(`stop_sequences[${index}]`, 'must not be blank')
+    return stop
+  })
+}
+
+type Output = Pick<ChatRequest, 'reasoning' | 'verbosity' | 'response_format'>
+
+function readOutput(fields: Fields, max_tokens: number | undefined): Output {
+  const config = fields['output_config'] === undefined ? {} : fields['output_config']
+  const output = readObject(config, 'output_config')
+  const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
+  const effort = readOptionalChoice(output['effort'], efforts, 'output_config.effort')
+  const wanted: Reasoning | undefined = effort && {
+    kind: 'effort',
+    effort: effort === 'xhigh' || effort === 'max' ? 'high' : effort,
+  }
+  return {
+    reasoning: readThinking(fields['thinking'], max_tokens) ?? wanted,
+    verbosity: undefined,
+    response_format: readFormat(output['format']),
+  }
+}
+
+/** Adaptive thinking is the model's own choice: no wish of the client. */
+function readThinking(value: unknown, max_tokens: number | undefined): Reasoning | undefined {
+  if (value === undefined) return undefined
+  const thinking = readObject(value, 'thinking')
+  const types = ['enabled', 'disabled', 'adaptive'] as const
+  const type = readChoice(thinking['type'], types, 'thinking.type')
+  if (type === 'adaptive') return undefined
+  if (type === 'disabled') return { kind: 'effort', effort: 'none' }
+  const path = 'thinking.budget_tokens'
+  const range = { path, min: MIN_THINKING_TOKENS, max: Number.MAX_SAFE_INTEGER }
+  const tokens = readOptionalInteger(thinking['budget_tokens'], range)
+  if (tokens === undefined) refuse(path, 'is missing')
+  if (max_tokens !== undefined && tokens >= max_tokens) {
+    refuse(path, 'must be less than max_tokens', 'Raise `max_tokens`: it covers thinking too.')
+  }
+  return { kind: 'budget', tokens }
+}
+
+function readFormat(value: unknown): ResponseFormat | undefined {
+  if (isAbsent(value)) return undefined
+  const format = readObject(value, 'output_config.format')
+  readChoice(format['type'], ['json_schema'], 'output_config.format.type')
+  const schema = readObject(format['schema'], 'output_config.format.schema')
+  // Anthropic's schemas have no name and are always strict.
+  return { kind: 'json_schema', name: 'output', schema, strict: true }
+}

@@ -1,0 +1,51 @@
+// What a client format must do: read a request into neutral words, and write the answer, whole or streamed,
+// either translated from neutral events or relayed from a provider that speaks the same format.
+
+import type { ChatEvent, ChatRequest, ClientDialect } from './chat-types.ts'
+
+/** What the call cost, known once it is settled. */
+export type SvcNumbers = {
+  credits_used: bigint
+  balance_before: bigint
+  balance_after: bigint
+  billing_mode: 'developer' | 'user'
+}
+
+export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+export type WholeAnswer = {
+  model: string
+  created: Date
+  events: readonly ChatEvent[]
+  svc: SvcNumbers
+}
+
+export type StreamOptions = { model: string; created: Date; include_usage: boolean }
+
+export type ProviderFrame = { name: string | undefined; data: string }
+
+export interface Dialect {
+  readonly name: ClientDialect
+  /** Throws ApiError('bad_request') with a message that names the field, and nothing else. */
+  parse(body: unknown, headers: RequestHeaders): ChatRequest
+  /** The whole answer of a call that was not streamed, as JSON text. */
+  formatReply(answer: WholeAnswer): string
+  /** The provider's own JSON body: `model` becomes the public name, `svc` is added, the rest stays byte for byte. */
+  relayReply(body: string, model: string, svc: SvcNumbers): string
+  openStream(options: StreamOptions): DialectStream
+}
+
+/**
+ * The writer of one streamed answer. An answer is either translated (`write`) or relayed (`relay`), never both.
+ * Each method returns the text to send now, '' for nothing.
+ */
+export interface DialectStream {
+  write(event: ChatEvent): string
+  relay(frame: ProviderFrame): string
+  /** After settlement: everything that ends the stream. */
+  finish(svc: SvcNumbers): string
+  /** An error after HTTP 200. `body` is the rendered envelope; nothing may follow it. */
+  fail(body: string): string
+  /** While the provider is silent. */
+  keepAlive(): string
+}

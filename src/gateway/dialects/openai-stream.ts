@@ -1,0 +1,203 @@
+// Writes a chat completion as a stream of chunks. Translated: a role chunk for each choice, its text, thought
+// and tool calls, and at the end, after settlement, finish chunks, usage if asked for, [DONE] and our numbers.
+// Relayed: the provider's chunks under the public model name, without the usage the client did not ask for.
+
+import { toJson } from '../../platform/money.ts'
+import { NO_USAGE } from './answer.ts'
+import type { ChatEvent, StopReason, Usage } from './chat-types.ts'
+import type { DialectStream, ProviderFrame, StreamOptions, SvcNumbers } from './dialect.ts'
+import { findMember, removeMember, replaceValue } from './json-scan.ts'
+import {
+  extraContent,
+  FINISH_REASONS,
+  fallbackId,
+  toOpenAiUsage,
+  toSeconds,
+} from './openai-reply.ts'
+
+const NULL_USAGE = ',"usage":null}'
+
+/** One answer of the stream; `calls` says of each tool call whether any argument was sent. */
+type OpenChoice = { calls: Map<number, boolean>; reason: StopReason | undefined }
+
+export class OpenAiStream implements DialectStream {
+  readonly #options: StreamOptions
+  readonly #modelJson: string
+  readonly #choices = new Map<number, OpenChoice>()
+  #id: string
+  #head = ''
+  #usage: Usage = NO_USAGE
+  #relayed = false
+  /** How the provider's chunks begin, up to the model name, and how ours begin instead. */
+  #prefix = { theirs: '', ours: '' }
+
+  constructor(options: StreamOptions) {
+    this.#options = options
+    this.#modelJson = JSON.stringify(options.model)
+    this.#id = fallbackId(options.created)
+  }
+
+  write(event: ChatEvent): string {
+    switch (event.kind) {
+      case 'start':
+        if (event.id !== '') this.#id = event.id
+        return this.#openChoice(0)
+      case 'usage':
+        this.#usage = event.usage
+        return ''
+      case 'thinking':
+        return this.#writeText(0, 'reasoning_content', event.text)
+      case 'text':
+        return this.#writeText(event.choice, 'content', event.text)
+      case 'refusal':
+        return this.#writeText(event.choice, 'refusal', event.text)
+      case 'tool_call':
+        return this.#openCall(event)
+      case 'tool_arguments':
+        return this.#writeArguments(event.choice, event.index, event.fragment)
+      case 'stop': {
+        const role = this.#openChoice(event.choice)
+        this.#choice(event.choice).reason = event.reason
+        return role
+      }
+      // Clients of this format could not send them back.
+      case 'thinking_signature':
+      case 'redacted_thinking':
+        return ''
+    }
+  }
+
+  relay({ data }: ProviderFrame): string {
+    this.#relayed = true
+    if (data === '[DONE]') return ''
+    const { theirs, ours } = this.#prefix
+    if (theirs !== '' && data.startsWith(theirs) && !data.includes('\n')) {
+      if (this.#options.include_usage) return `data: ${ours}${data.slice(theirs.length)}\n\n`
+      // The text ends here, so this can be nothing but the last member of the chunk itself.
+      if (data.endsWith(NULL_USAGE)) {
+        return `data: ${ours}${data.slice(theirs.length, -NULL_USAGE.length)}}\n\n`
+      }
+    }
+    const chunk = this.#options.include_usage ? data : withoutUsage(data)
+    return chunk === undefined ? '' : toData(this.#rename(chunk))
+  }
+
+  finish(svc: SvcNumbers): string {
+    const { credits_used, balance_before, balance_after } = svc
+    const trailer = toJson({ choices: [], svc: { credits_used, balance_before, balance_after } })
+    const end = this.#relayed ? '' : this.#writeEnd()
+    return `${end}${toData('[DONE]')}${toData(trailer)}`
+  }
+
+  fail(body: string): string {
+    return toData(body)
+  }
+
+  keepAlive(): string {
+    return ': keep-alive\n\n'
+  }
+
+  #choice(index: number): OpenChoice {
+    const choice = this.#choices.get(index) ?? { calls: new Map(), reason: undefined }
+    this.#choices.set(index, choice)
+    return choice
+  }
+
+  /** The role chunk, before anything else of a choice. */
+  #openChoice(index: number): string {
+    if (this.#choices.has(index)) return ''
+    this.#choice(index)
+    return this.#chunk(index, '{"role":"assistant","content":"","refusal":null}', 'null')
+  }
+
+  #writeText(choice: number, field: string, text: string): string {
+    const role = this.#openChoice(choice)
+    return text === '' ? role : role + this.#delta(choice, `{"${field}":${JSON.stringify(text)}}`)
+  }
+
+  #openCall(call: Extract<ChatEvent, { kind: 'tool_call' }>): string {
+    const role = this.#openChoice(call.choice)
+    this.#choice(call.choice).calls.set(call.index, false)
+    const opened = JSON.stringify({
+      index: call.index,
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: '' },
+      ...extraContent(call.signature),
+    })
+    return role + this.#delta(call.choice, `{"tool_calls":[${opened}]}`)
+  }
+
+  #writeArguments(choice: number, index: number, fragment: string): string {
+    const calls = this.#choices.get(choice)?.calls
+    if (fragment === '' || calls?.has(index) !== true) return ''
+    calls.set(index, true)
+    const json = JSON.stringify(fragment)
+    const call = `{"index":${index},"function":{"arguments":${json}}}`
+    return this.#delta(choice, `{"tool_calls":[${call}]}`)
+  }
+
+  /** A call without input has arguments all the same: clients parse them. Only the end shows who has none. */
+  #fillEmptyCalls(choice: number): string {
+    let filled = ''
+    for (const [index, written] of this.#choice(choice).calls) {
+      if (!written) filled += this.#writeArguments(choice, index, '{}')
+    }
+    return filled
+  }
+
+  #writeEnd(): string {
+    let end = this.#openChoice(0)
+    for (const index of this.#choices.keys()) end += this.#fillEmptyCalls(index)
+    for (const [index, { reason, calls }] of this.#choices) {
+      const stop = reason ?? (calls.size > 0 ? 'tool_calls' : 'end')
+      end += this.#chunk(index, '{}', `"${FINISH_REASONS[stop]}"`)
+    }
+    if (!this.#options.include_usage) return end
+    const usage = JSON.stringify(toOpenAiUsage(this.#usage))
+    return `${end}data: ${this.#openChunk()}"choices":[],"usage":${usage}}\n\n`
+  }
+
+  #delta(choice: number, delta: string): string {
+    return this.#chunk(choice, delta, 'null')
+  }
+
+  #chunk(choice: number, delta: string, finish_reason: string): string {
+    const rest = `"delta":${delta},"logprobs":null,"finish_reason":${finish_reason}}]`
+    const usage = this.#options.include_usage ? ',"usage":null' : ''
+    return `data: ${this.#openChunk()}"choices":[{"index":${choice},${rest}${usage}}\n\n`
+  }
+
+  #openChunk(): string {
+    if (this.#head === '') {
+      const created = toSeconds(this.#options.created)
+      const id = JSON.stringify(this.#id)
+      this.#head = `{"id":${id},"object":"chat.completion.chunk","created":${created},"model":${this.#modelJson},`
+    }
+    return this.#head
+  }
+
+  #rename(chunk: string): string {
+    const model = findMember(chunk, 'model')
+    if (model === undefined) return chunk
+    const theirs = chunk.slice(0, model.valueEnd)
+    this.#prefix = { theirs, ours: replaceValue(theirs, model, this.#modelJson) }
+    return this.#prefix.ours + chunk.slice(model.valueEnd)
+  }
+}
+
+/** Undefined: the chunk carried nothing but usage. */
+function withoutUsage(chunk: string): string | undefined {
+  const usage = findMember(chunk, 'usage')
+  if (usage === undefined) return chunk
+  const choices = findMember(chunk, 'choices')
+  const listed = choices && chunk.slice(choices.valueStart, choices.valueEnd)
+  const empty = listed === undefined || /^\[\s*\]$/.test(listed)
+  const counted = chunk.slice(usage.valueStart, usage.valueEnd) !== 'null'
+  return empty && counted ? undefined : removeMember(chunk, usage)
+}
+
+/** A line break can only be white space between two members: each line needs its own field name. */
+function toData(json: string): string {
+  return `data: ${json.includes('\n') ? json.replaceAll('\n', '\ndata: ') : json}\n\n`
+}
