@@ -88,6 +88,8 @@ export function renderConnectionError(status: number, public_url: string): strin
 export function dialectOf(request: FastifyRequest): Dialect {
   const declared = request.policy.dialect
   if (declared) return declared
+  // Both kinds of clients list models at one address; Anthropic's say who they are.
+  if (request.headers['anthropic-version'] !== undefined) return 'anthropic'
   return request.url.startsWith('/v1/messages') ? 'anthropic' : 'openai'
 }
 

@@ -161,6 +161,7 @@ const SECURITY_SCHEMES = {
 
 const TAGS: [string, string][] = [
   ['Chat', 'Every model through one key, in OpenAI’s format or Anthropic’s.'],
+  ['Models', 'What can be called, and what it costs.'],
   ['Accounts', 'Registration, sessions, mail proofs and passwords.'],
   ['API keys', 'Credentials of your servers.'],
   ['Wallet', 'Credits: what is there and what moved.'],

@@ -35,7 +35,8 @@ test('every route that exists is in it, and nothing else', () => {
       ([, method = '', url = '']) => `${method.toUpperCase()} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
     ),
   )
-  const hidden = [...pages, '/auth/reset-password'].map((url) => `GET ${url}`)
+  // A page behind a mail, and the models whose names hold a slash, documented as /v1/models/{id}.
+  const hidden = [...pages, '/auth/reset-password', '/v1/models/*'].map((url) => `GET ${url}`)
   const documented = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`)
   assert.deepEqual(declared.sort(), [...documented, ...hidden].sort())
 })

@@ -54,8 +54,8 @@ async function send(request: InjectOptions & { credential: string }): Promise<vo
   assert.ok(reply.statusCode < 500, `${reply.statusCode}: ${reply.body}`)
   assert.doesNotMatch(reply.body, /\bat .+\.ts:\d+|select .+ from|syntax error at|\/node_modules\//)
   if (reply.statusCode >= 400 && !String(reply.headers['content-type']).startsWith('text/html')) {
-    const { error } = reply.json()
-    assert.ok(error.code && error.message && error.docs_url && error.request_id)
+    const { error, request_id = error.request_id } = reply.json()
+    assert.ok(error.code && error.message && error.docs_url && request_id)
   }
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Writable } from 'node:stream'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { type Sandbox, startSandbox } from '../../sandbox/main.ts'
 import { accountJobs } from '../../src/accounts/jobs.ts'
 import { type AppOptions, buildApp } from '../../src/app.ts'
 import { closeParts, compose } from '../../src/compose.ts'
@@ -37,11 +38,17 @@ export async function createApp(
   } = {},
 ) {
   const database_url = options.database_url ?? (await createDatabase())
+  const sandbox = await sharedSandbox()
   const data_dir = mkdtempSync(path.join(tmpdir(), 'svc-app-'))
   const clock = new FrozenClock(new Date())
   const log_lines: string[] = []
   const parts = compose({
-    config: loadConfig({ DATA_DIR: data_dir, ...WIDE_LIMITS, ...options.settings }),
+    config: loadConfig({
+      DATA_DIR: data_dir,
+      ...WIDE_LIMITS,
+      ...sandboxSettings(sandbox.urls),
+      ...options.settings,
+    }),
     database_url,
     clock,
     log: createLog({ level: options.log_level ?? 'warn', destination: collector(log_lines) }),
@@ -64,6 +71,7 @@ export async function createApp(
     app,
     parts,
     clock,
+    sandbox,
     database_url,
     data_dir,
     log_lines,
@@ -79,6 +87,28 @@ export async function sendQueuedMail(service: Pick<TestApp, 'parts'>): Promise<v
   const jobs = accountJobs({ ...parts, public_url: parts.config.PUBLIC_URL, onMail: () => {} })
   for (const job of jobs) {
     if (job.name === 'accounts.send_mail') await job.run(new AbortController().signal)
+  }
+}
+
+let running: Promise<Sandbox> | undefined
+
+/** One for the whole test file: the stand-ins keep nothing that one test could spoil for another. */
+export function sharedSandbox(): Promise<Sandbox> {
+  running ??= startSandbox({ port: 0 }).then((sandbox) => {
+    atEnd(() => sandbox.close())
+    return sandbox
+  })
+  return running
+}
+
+function sandboxSettings(urls: Sandbox['urls']): Record<string, string> {
+  return {
+    OPENAI_API_KEY: 'sandbox',
+    OPENAI_BASE_URL: urls.openai,
+    ANTHROPIC_API_KEY: 'sandbox',
+    ANTHROPIC_BASE_URL: urls.anthropic,
+    GOOGLE_API_KEY: 'sandbox',
+    GOOGLE_BASE_URL: urls.google,
   }
 }
 

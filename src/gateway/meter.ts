@@ -1,0 +1,99 @@
+// Counts what an answer used: what the provider reported where it did, an honest estimate where it did not.
+
+import type { ChatModel } from '../catalog/models.ts'
+import { countTokens } from '../catalog/prompt-size.ts'
+import type { ChatEvent, Usage } from './dialects/chat-types.ts'
+
+/** Counting short pieces one by one overcounts; this much is gathered first, and no more is kept. */
+const COUNT_AT_LENGTH = 4_000
+
+export type Metered = {
+  usage: Usage
+  /** Rests, in part or whole, on our own count. */
+  estimated: boolean
+  /** The provider's own words, for the record. */
+  raw: unknown
+}
+
+export class Meter {
+  readonly #model: ChatModel
+  readonly #estimatePrompt: () => number
+  #usage: Usage | undefined
+  #raw: unknown
+  #stopped = false
+  #is_final = false
+  #text = ''
+  #counted = 0
+  /** Whether anything was produced that a client can have seen. */
+  has_output = false
+
+  /** `estimatePrompt`: our own count, asked for only if the provider never says. */
+  constructor(options: { model: ChatModel; estimatePrompt: () => number }) {
+    this.#model = options.model
+    this.#estimatePrompt = options.estimatePrompt
+  }
+
+  observe(events: readonly ChatEvent[]): void {
+    if (events.some((event) => event.kind === 'stop')) this.#stopped = true
+    for (const event of events) this.#observeOne(event)
+  }
+
+  conclude(): Metered {
+    this.#count()
+    if (this.#usage && this.#is_final)
+      return { usage: this.#usage, estimated: false, raw: this.#raw }
+    const reported = this.#usage ?? nothingBut(this.#estimatePrompt())
+    const output_tokens = Math.max(reported.output_tokens, this.#counted)
+    return { usage: { ...reported, output_tokens }, estimated: true, raw: this.#raw ?? null }
+  }
+
+  #observeOne(event: ChatEvent): void {
+    switch (event.kind) {
+      case 'text':
+      case 'refusal':
+      case 'thinking':
+        this.#produced(event.text)
+        return
+      case 'tool_call':
+        this.#produced(event.name)
+        return
+      case 'tool_arguments':
+        this.#produced(event.fragment)
+        return
+      case 'usage':
+        this.#usage = event.usage
+        this.#raw = event.raw
+        // Totals that come with or after the stop are the last word; earlier ones are of an unfinished answer.
+        this.#is_final = this.#stopped
+        return
+      case 'start':
+      case 'stop':
+      case 'thinking_signature':
+      case 'redacted_thinking':
+        return
+    }
+  }
+
+  #produced(text: string): void {
+    if (text === '') return
+    this.has_output = true
+    this.#text += text
+    if (this.#text.length >= COUNT_AT_LENGTH) this.#count()
+  }
+
+  #count(): void {
+    this.#counted += countTokens(this.#text, this.#model)
+    this.#text = ''
+  }
+}
+
+function nothingBut(input_tokens: number): Usage {
+  return {
+    input_tokens,
+    cache_read_tokens: 0,
+    cache_write_5m_tokens: 0,
+    cache_write_1h_tokens: 0,
+    output_tokens: 0,
+    reasoning_tokens: 0,
+  }
+}

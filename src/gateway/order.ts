@@ -1,0 +1,109 @@
+// What comes before the provider is called: which model, who pays, how much is held, how long the answer may be.
+
+import type { Payer } from '../access/payer.ts'
+import type { Catalog, ChatModel } from '../catalog/models.ts'
+import { affordableOutput, markupOf, quoteMaximum, quoteMinimum } from '../catalog/pricing.ts'
+import { promptTokens } from '../catalog/prompt-size.ts'
+import type { KeyPrincipal } from '../http/access.ts'
+import type { Clock } from '../platform/clock.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import { mintWalletId } from '../wallet/bucket.ts'
+import type { Hold, SpendLimit } from '../wallet/holds.ts'
+import type { Ledger } from '../wallet/lanes.ts'
+import type { Drains } from './departure.ts'
+import type { ChatRequest } from './dialects/chat-types.ts'
+import type { Dialect } from './dialects/dialect.ts'
+import type { Upstream, UpstreamAddress } from './upstreams/contract.ts'
+
+export type ChatParts = {
+  catalog: Catalog
+  ledger: () => Ledger
+  upstreams: Record<
+    ChatModel['provider'],
+    { upstream: Upstream; address: UpstreamAddress | undefined }
+  >
+  clock: Clock
+  log: Log
+  metrics: Metrics
+  drains: Drains
+  public_url: string
+}
+
+export type ChatCall = {
+  dialect: Dialect
+  request: ChatRequest
+  payer: Payer
+  key: KeyPrincipal
+  request_id: string
+}
+
+export type Order = {
+  id: string
+  model: ChatModel
+  upstream: Upstream
+  address: UpstreamAddress
+  hold: Hold
+  prompt_tokens: number
+  max_output_tokens: number
+  placed_at: Date
+}
+
+/** Throws 404, 503 or 402 before anything is asked of a provider. */
+export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Order> {
+  const { request, payer } = call
+  const model = requireChatModel(parts.catalog, request.model)
+  const { upstream, address } = parts.upstreams[model.provider]
+  if (!address)
+    throw new ApiError('provider_misconfigured', { detail: `no key for ${model.provider}` })
+  const prompt_tokens = promptTokens(request, model)
+  const wanted_tokens = Math.min(
+    request.max_output_tokens ?? model.max_output_tokens,
+    model.max_output_tokens,
+  )
+  const bounds = { prompt_tokens, n: request.n, cache_write: writesCache(request) }
+  const wanted = { ...bounds, max_output_tokens: wanted_tokens }
+  const withMarkup = (cost: bigint) => cost + markupOf(cost, payer.markup_bps)
+  const placed_at = parts.clock.now()
+  const hold = await parts.ledger().hold({
+    id: mintWalletId(payer.account_id, placed_at),
+    wallet_id: payer.account_id,
+    min_credits: withMarkup(quoteMinimum(model, wanted)),
+    max_credits: withMarkup(quoteMaximum(model, wanted)),
+    ...spendLimitOf(call.key),
+  })
+  const affordable = affordableOutput(model, {
+    ...bounds,
+    credits: hold.amount,
+    markup_bps: payer.markup_bps,
+  })
+  return {
+    id: hold.id,
+    model,
+    upstream,
+    address,
+    hold,
+    prompt_tokens,
+    max_output_tokens: Math.max(1, Math.min(wanted_tokens, affordable)),
+    placed_at,
+  }
+}
+
+export function requireChatModel(catalog: Catalog, name: string): ChatModel {
+  const model = catalog.find(name)
+  if (model?.kind === 'chat') return model
+  throw new ApiError('model_not_found', {
+    message: `There is no chat model ${JSON.stringify(name.slice(0, 100))}.`,
+  })
+}
+
+function writesCache(request: ChatRequest): boolean {
+  return request.original.dialect === 'anthropic'
+}
+
+function spendLimitOf(key: KeyPrincipal): { spend_limit?: SpendLimit } {
+  const { key_id, account_id, spend_limit_credits, spend_limit_period } = key
+  if (spend_limit_credits === null || spend_limit_period === null) return {}
+  return { spend_limit: { key_id, account_id, spend_limit_credits, spend_limit_period } }
+}

@@ -1,0 +1,160 @@
+// /v1/chat/completions and /v1/messages: one handler for both, each in its own dialect.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { resolvePayer } from '../access/payer.ts'
+import { promptTokens } from '../catalog/prompt-size.ts'
+import { keyOf, type RoutePolicy } from '../http/access.ts'
+import type { App } from '../http/server.ts'
+import type { Db } from '../platform/db.ts'
+import { completeChat, streamChat } from './chat.ts'
+import { anthropicDialect } from './dialects/anthropic.ts'
+import { parseTokenCount } from './dialects/anthropic-request.ts'
+import type { Dialect } from './dialects/dialect.ts'
+import { openAiDialect } from './dialects/openai.ts'
+import { EventStream } from './event-stream.ts'
+import { type ChatCall, type ChatParts, requireChatModel } from './order.ts'
+
+export type GatewayParts = ChatParts & { db: Db }
+
+const BODY_LIMIT_BYTES = 10 * 1024 * 1024
+
+const POLICY = {
+  access: 'key',
+  errors: [
+    'bad_request',
+    'insufficient_credits',
+    'user_not_found',
+    'model_not_found',
+    'content_filtered',
+    'provider_rate_limited',
+    'upstream_error',
+    'provider_misconfigured',
+    'provider_unavailable',
+    'provider_timeout',
+  ],
+} as const satisfies RoutePolicy
+
+// For the documentation: the dialect reads the body itself and says exactly what is wrong with it.
+const Messages = Type.Array(Type.Unknown(), {
+  description: 'The conversation.',
+  examples: [[{ role: 'user', content: 'Say hello.' }]],
+})
+const Stream = Type.Optional(
+  Type.Unknown({ description: 'true: the answer as server-sent events.', examples: [false] }),
+)
+const Model = Type.Unknown({
+  description: 'A name from GET /v1/models.',
+  examples: ['gpt-4o-mini'],
+})
+const ChatBody = Type.Object({ model: Model, messages: Messages, stream: Stream })
+const MessagesBody = Type.Object({
+  model: Type.Unknown({ examples: ['anthropic/claude-sonnet-4'] }),
+  max_tokens: Type.Unknown({ examples: [256] }),
+  messages: Messages,
+  stream: Stream,
+})
+
+export function gatewayRoutes(app: App, parts: GatewayParts): void {
+  const chat = { summary: 'Chat completion', tags: ['Chat'], description: CHAT_DESCRIPTION }
+  app.post(
+    '/v1/chat/completions',
+    {
+      config: POLICY,
+      bodyLimit: BODY_LIMIT_BYTES,
+      validatorCompiler: acceptAll,
+      schema: { ...chat, operationId: 'chat_completion', body: ChatBody },
+    },
+    (request, reply) => answerChat(parts, openAiDialect, request, reply),
+  )
+  app.post(
+    '/v1/users/:external_user_id/chat/completions',
+    {
+      config: POLICY,
+      bodyLimit: BODY_LIMIT_BYTES,
+      validatorCompiler: acceptAll,
+      schema: {
+        ...chat,
+        summary: 'Chat completion billed to a linked user',
+        operationId: 'user_chat_completion',
+        params: Type.Object({ external_user_id: Type.String() }),
+        body: ChatBody,
+      },
+    },
+    (request, reply) => answerChat(parts, openAiDialect, request, reply),
+  )
+  messagesRoutes(app, parts)
+}
+
+function messagesRoutes(app: App, parts: GatewayParts): void {
+  app.post(
+    '/v1/messages',
+    {
+      config: { ...POLICY, dialect: 'anthropic' },
+      bodyLimit: BODY_LIMIT_BYTES,
+      validatorCompiler: acceptAll,
+      schema: {
+        tags: ['Chat'],
+        operationId: 'messages',
+        summary: 'Messages (Anthropic format)',
+        description: MESSAGES_DESCRIPTION,
+        body: MessagesBody,
+      },
+    },
+    (request, reply) => answerChat(parts, anthropicDialect, request, reply),
+  )
+  app.post(
+    '/v1/messages/count_tokens',
+    {
+      config: { access: 'key', dialect: 'anthropic', errors: ['bad_request', 'model_not_found'] },
+      bodyLimit: BODY_LIMIT_BYTES,
+      validatorCompiler: acceptAll,
+      schema: {
+        tags: ['Chat'],
+        operationId: 'count_tokens',
+        summary: 'Estimate the tokens of a prompt',
+        description:
+          'Free. An estimate: the provider’s own count, which is charged, differs a little.',
+        body: Type.Object({ model: Model, messages: Messages }),
+        response: { 200: Type.Object({ input_tokens: Type.Integer({ examples: [12] }) }) },
+      },
+    },
+    (request) => {
+      const chat = parseTokenCount(request.body)
+      return {
+        input_tokens: promptTokens(chat, requireChatModel(parts.catalog, chat.model), 'close'),
+      }
+    },
+  )
+}
+
+async function answerChat(
+  parts: GatewayParts,
+  dialect: Dialect,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const call: ChatCall = {
+    dialect,
+    request: dialect.parse(request.body, request.headers),
+    key: keyOf(request),
+    payer: await resolvePayer(parts.db, request),
+    request_id: request.id,
+  }
+  const client = new EventStream(reply)
+  if (call.request.stream) {
+    await streamChat(parts, call, client)
+    return reply
+  }
+  const body = await completeChat(parts, call, client.gone)
+  return reply.type('application/json; charset=utf-8').serializer(String).send(body)
+}
+
+function acceptAll() {
+  return (value: unknown) => ({ value })
+}
+
+const CHAT_DESCRIPTION =
+  'OpenAI’s format for every chat model. The reply carries `svc`: what it cost and the balance before and after. A stream ends with `data: [DONE]` and one more line with the same numbers. With `X-Svc-User` the linked user pays.'
+const MESSAGES_DESCRIPTION =
+  'Anthropic’s Messages format for every chat model. The reply carries `svc`; a stream ends with the event `svc_usage`.'

@@ -1,0 +1,93 @@
+// What comes after: the price of what was used, charged and recorded in one transaction.
+
+import { markupOf, priceUsage } from '../catalog/pricing.ts'
+import { toJson } from '../platform/money.ts'
+import type { Settlement } from '../wallet/holds.ts'
+import type { SvcNumbers } from './dialects/dialect.ts'
+import type { Metered } from './meter.ts'
+import type { ChatCall, ChatParts, Order } from './order.ts'
+
+export type CallRecord = {
+  metered: Metered
+  provider_request_id: string | undefined
+  first_byte_ms: number | undefined
+  total_ms: number
+  outcome: 'complete' | 'failed' | 'client_left'
+}
+
+export async function settleCall(
+  parts: ChatParts,
+  call: ChatCall,
+  order: Order,
+  record: CallRecord,
+): Promise<SvcNumbers> {
+  const { usage, estimated } = record.metered
+  const cost = priceUsage(order.model, usage)
+  const used = cost + markupOf(cost, call.payer.markup_bps)
+  // An estimate is ours to be wrong about: it never charges more than the caller let us hold.
+  const used_credits = estimated && used > order.hold.amount ? order.hold.amount : used
+  const settlement = await parts.ledger().settle({
+    hold: order.hold,
+    used_credits,
+    cost_credits: cost > used_credits ? used_credits : cost,
+    usage: describeUsage(call, order, record),
+    event: { request_id: call.request_id },
+  })
+  countCall(parts, order, record, settlement)
+  const { credits_used, balance_before, balance_after } = settlement
+  return { credits_used, balance_before, balance_after, billing_mode: call.payer.billing_mode }
+}
+
+function describeUsage(call: ChatCall, order: Order, record: CallRecord) {
+  const { payer, key } = call
+  const { usage, estimated, raw } = record.metered
+  return {
+    model: order.model.name,
+    billing_mode: payer.billing_mode,
+    developer_id: payer.developer_id,
+    key_id: key.key_id,
+    ...(payer.client_id !== null && { client_id: payer.client_id }),
+    ...(payer.external_user_id !== null && { external_user_id: payer.external_user_id }),
+    input_tokens: usage.input_tokens,
+    cached_input_tokens: usage.cache_read_tokens,
+    cache_write_tokens: usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
+    output_tokens: usage.output_tokens,
+    reasoning_tokens: usage.reasoning_tokens,
+    estimated,
+    // The prices it was charged at: a later price list must not change what this row says.
+    details: JSON.parse(
+      toJson({
+        upstream_id: order.model.upstream_id,
+        prices: order.model.prices,
+        raw_usage: raw,
+        request_id: call.request_id,
+        provider_request_id: record.provider_request_id,
+        first_byte_ms: record.first_byte_ms,
+        total_ms: record.total_ms,
+        outcome: record.outcome,
+      }),
+    ),
+  }
+}
+
+function countCall(
+  parts: ChatParts,
+  order: Order,
+  record: CallRecord,
+  settlement: Settlement,
+): void {
+  const { metrics } = parts
+  const model = order.model.name
+  const { usage } = record.metered
+  metrics.gateway_calls.labels(model, record.outcome).inc()
+  metrics.gateway_tokens
+    .labels(model, 'input')
+    .inc(usage.input_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens)
+  metrics.gateway_tokens.labels(model, 'cached').inc(usage.cache_read_tokens)
+  metrics.gateway_tokens.labels(model, 'output').inc(usage.output_tokens)
+  metrics.gateway_credits.labels(model).inc(Number(settlement.credits_used))
+  metrics.gateway_seconds.labels(model, 'total').observe(record.total_ms / 1000)
+  if (record.first_byte_ms !== undefined) {
+    metrics.gateway_seconds.labels(model, 'first_byte').observe(record.first_byte_ms / 1000)
+  }
+}
