@@ -54,7 +54,7 @@ export function compose(options: ComposeOptions) {
     keys,
     sessions,
     feed,
-    catalog: loadCatalog({ file: config.CATALOG_FILE }),
+    catalog: loadCatalog({ file: config.CATALOG_FILE, fee_bps: config.SERVICE_FEE_PERCENT }),
     http_client,
     upstreams: createProviders(config, http_client),
     drains: { open: 0 },

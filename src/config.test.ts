@@ -276,3 +276,21 @@ function assertDescribed(error: unknown, name: string): string {
   assert.doesNotMatch(error.message, /[\r\n]/)
   return error.message
 }
+
+test('a percentage is read exactly, in hundredths of a percent', () => {
+  for (const [text, value] of [
+    ['0', 0],
+    ['20', 2_000],
+    ['12.5', 1_250],
+    ['0.07', 7],
+    ['1000', 100_000],
+  ] as const) {
+    assert.equal(loadConfig({ SERVICE_FEE_PERCENT: text }).SERVICE_FEE_PERCENT, value)
+  }
+  for (const text of ['1000.01', '-1', '1.234', '1e2', '1,5', ' 1']) {
+    assert.throws(
+      () => loadConfig({ SERVICE_FEE_PERCENT: text }),
+      /^ConfigError|SERVICE_FEE_PERCENT=/,
+    )
+  }
+})

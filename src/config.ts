@@ -93,6 +93,10 @@ const SETTINGS = {
     max: 3_600_000,
     doc: 'How long a provider may be silent between two pieces of an answer.',
   }),
+  SERVICE_FEE_PERCENT: percent({
+    fallback: 0,
+    doc: 'The service’s own margin on the provider’s price.',
+  }),
   CATALOG_FILE: optionalText({ doc: 'JSON that overrides or adds models and prices.' }),
   SMTP_URL: url({
     protocols: ['smtp:', 'smtps:'],
@@ -210,6 +214,20 @@ function integer(options: {
 
 function limit(options: { fallback: number; doc: string }): Setting<number> {
   return integer({ ...options, min: 1, max: WINDOW_MAX })
+}
+
+/** Up to two decimals; the value is in hundredths of a percent, so that no float touches a price. */
+function percent(options: { fallback: number; doc: string }): Setting<number> {
+  return {
+    ...options,
+    allowed: 'a percentage from 0 to 1000 with at most two decimals',
+    parse: (given) => {
+      const [, whole = '', decimals = ''] = /^(\d{1,4})(?:\.(\d{1,2}))?$/.exec(given) ?? []
+      const value =
+        whole === '' ? Number.NaN : Number(whole) * 100 + Number(decimals.padEnd(2, '0'))
+      return value <= 100_000 ? value : undefined
+    },
+  }
 }
 
 function credits(options: { fallback: bigint; doc: string }): Setting<bigint> {
