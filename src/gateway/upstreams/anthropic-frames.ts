@@ -1,0 +1,197 @@
+// Messages, whole or as events, as neutral events. Structured output that travelled as a tool call
+// comes out as text. Usage begins with the message and is overwritten at its end.
+
+import type { ApiError } from '../../platform/errors.ts'
+import type { ChatEvent, StopReason } from '../dialects/chat-types.ts'
+import { endedEarly, filtered, senseless } from './error-mapping.ts'
+import type { FrameReader } from './exchange.ts'
+import { type JsonRecord, listOf, recordOf, textOf } from './json-values.ts'
+import type { ToolNames } from './tool-names.ts'
+import { anthropicUsage, mergeAnthropicUsage } from './usage.ts'
+
+const STOP_REASONS: Readonly<Record<string, StopReason>> = {
+  end_turn: 'end',
+  pause_turn: 'end',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  stop_sequence: 'stop_sequence',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+}
+
+export type AnthropicReaderOptions = { names: ToolNames; json_tool: string | undefined }
+
+/** The tool block that is open: `index` is undefined where its input is the answer itself. */
+type OpenTool = { index: number | undefined; input: JsonRecord; has_input: boolean }
+type State = AnthropicReaderOptions & {
+  open_tool: OpenTool | undefined
+  tool_calls: number
+  produced: boolean
+  stopped: boolean
+  usage: JsonRecord
+  failure: ApiError | undefined
+}
+
+export function createAnthropicReader(options: AnthropicReaderOptions): FrameReader {
+  const state: State = {
+    ...options,
+    open_tool: undefined,
+    tool_calls: 0,
+    produced: false,
+    stopped: false,
+    usage: {},
+    failure: undefined,
+  }
+  return {
+    readChunk(event) {
+      const events = readEvent(state, event)
+      state.produced ||= events.some(isOutput)
+      return events
+    },
+    readWhole: (message) => readWhole(state, message),
+    check() {
+      if (state.failure !== undefined) throw state.failure
+    },
+    checkEnd() {
+      if (!state.stopped) throw endedEarly('anthropic')
+    },
+  }
+}
+
+/** Unknown events are passed on and mean nothing to us. */
+function readEvent(state: State, event: JsonRecord): ChatEvent[] {
+  switch (event['type']) {
+    case 'message_start': {
+      const message = recordOf(event['message'])
+      return [{ kind: 'start', id: textOf(message['id']) }, ...readUsage(state, message['usage'])]
+    }
+    case 'content_block_start':
+      return openBlock(state, recordOf(event['content_block']))
+    case 'content_block_delta':
+      return readDelta(state, recordOf(event['delta']))
+    case 'content_block_stop':
+      return closeBlock(state)
+    case 'message_delta':
+      return [...readUsage(state, event['usage']), ...readStop(state, recordOf(event['delta']))]
+    default:
+      if (typeof event['type'] !== 'string') throw senseless('anthropic', 'an event has no type')
+      return []
+  }
+}
+
+function readWhole(state: State, message: JsonRecord): ChatEvent[] {
+  if (!Array.isArray(message['content'])) {
+    throw senseless('anthropic', 'the answer has no content')
+  }
+  const events: ChatEvent[] = [{ kind: 'start', id: textOf(message['id']) }]
+  for (const item of listOf(message['content'])) {
+    events.push(...openBlock(state, recordOf(item)), ...closeBlock(state))
+  }
+  state.produced = events.some(isOutput)
+  events.push(...readUsage(state, message['usage']), ...readStop(state, message))
+  return events
+}
+
+/** In a stream blocks begin empty; in a whole message they hold everything. */
+function openBlock(state: State, block: JsonRecord): ChatEvent[] {
+  switch (block['type']) {
+    case 'text':
+      return textEvent(textOf(block['text']))
+    case 'thinking':
+      return [
+        ...thinkingEvent(textOf(block['thinking'])),
+        ...signatureEvent(textOf(block['signature'])),
+      ]
+    case 'redacted_thinking':
+      return [{ kind: 'redacted_thinking', data: textOf(block['data']) }]
+    case 'tool_use':
+      return openTool(state, block)
+    default:
+      return []
+  }
+}
+
+function openTool(state: State, block: JsonRecord): ChatEvent[] {
+  const name = textOf(block['name'])
+  const input = recordOf(block['input'])
+  if (name === state.json_tool) {
+    state.open_tool = { index: undefined, input, has_input: false }
+    return []
+  }
+  const index = state.tool_calls
+  state.tool_calls += 1
+  state.open_tool = { index, input, has_input: false }
+  const id = textOf(block['id'])
+  return [{ kind: 'tool_call', choice: 0, index, id, name: state.names.toClient(name) }]
+}
+
+function readDelta(state: State, delta: JsonRecord): ChatEvent[] {
+  switch (delta['type']) {
+    case 'text_delta':
+      return textEvent(textOf(delta['text']))
+    case 'thinking_delta':
+      return thinkingEvent(textOf(delta['thinking']))
+    case 'signature_delta':
+      return signatureEvent(textOf(delta['signature']))
+    case 'input_json_delta':
+      return readInput(state, textOf(delta['partial_json']))
+    default:
+      return []
+  }
+}
+
+function readInput(state: State, fragment: string): ChatEvent[] {
+  const tool = state.open_tool
+  if (tool === undefined || fragment === '') return []
+  tool.has_input = true
+  return inputEvent(tool, fragment)
+}
+
+/** What came without fragments came at once with the block; nothing at all is an empty object. */
+function closeBlock(state: State): ChatEvent[] {
+  const tool = state.open_tool
+  state.open_tool = undefined
+  return tool === undefined || tool.has_input ? [] : inputEvent(tool, JSON.stringify(tool.input))
+}
+
+function inputEvent({ index }: OpenTool, fragment: string): ChatEvent[] {
+  if (index === undefined) return textEvent(fragment)
+  return [{ kind: 'tool_arguments', choice: 0, index, fragment }]
+}
+
+function textEvent(text: string): ChatEvent[] {
+  return text === '' ? [] : [{ kind: 'text', choice: 0, text }]
+}
+
+function thinkingEvent(text: string): ChatEvent[] {
+  return text === '' ? [] : [{ kind: 'thinking', text }]
+}
+
+function signatureEvent(signature: string): ChatEvent[] {
+  return signature === '' ? [] : [{ kind: 'thinking_signature', signature }]
+}
+
+function readStop(state: State, record: JsonRecord): ChatEvent[] {
+  const said = textOf(record['stop_reason'])
+  if (said === '' || state.stopped) return []
+  state.stopped = true
+  if (said === 'refusal' && !state.produced) {
+    state.failure = filtered('anthropic', 'the model refused to answer')
+    return []
+  }
+  const unwrapped = said === 'tool_use' && state.json_tool !== undefined && state.tool_calls === 0
+  const reason = unwrapped ? 'end' : (STOP_REASONS[said] ?? 'end')
+  const sequence = record['stop_sequence']
+  const stop_sequence = typeof sequence === 'string' ? sequence : null
+  return [{ kind: 'stop', choice: 0, reason, stop_sequence }]
+}
+
+function readUsage(state: State, reported: unknown): ChatEvent[] {
+  state.usage = mergeAnthropicUsage(state.usage, reported)
+  const usage = anthropicUsage(state.usage)
+  return usage === undefined ? [] : [{ kind: 'usage', usage, raw: state.usage }]
+}
+
+function isOutput({ kind }: ChatEvent): boolean {
+  return kind === 'text' || kind === 'tool_call' || kind === 'thinking' || kind === 'refusal'
+}

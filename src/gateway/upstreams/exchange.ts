@@ -1,0 +1,177 @@
+// One call to a provider, as all upstreams make it: JSON out, then either events or one JSON body back.
+// Whatever goes wrong leaves here as an ApiError.
+
+import { type Clock, systemClock } from '../../platform/clock.ts'
+import {
+  type HttpClient,
+  type HttpLimits,
+  type HttpReply,
+  readText,
+} from '../../platform/http-client.ts'
+import { readEvents, type ServerSentEvent } from '../../platform/sse.ts'
+import type { UpstreamFrame } from './contract.ts'
+import {
+  errorFromAnswer,
+  errorFromEvent,
+  errorFromTransport,
+  type ProviderName,
+  senseless,
+} from './error-mapping.ts'
+import { isRecord, type JsonRecord, parseJson } from './json-values.ts'
+
+const MAX_ERROR_BYTES = 1024 * 1024
+
+export type UpstreamLimits = {
+  first_byte_stream_ms: number
+  first_byte_ms: number
+  idle_ms: number
+  total_ms: number
+}
+
+export const UPSTREAM_LIMITS: UpstreamLimits = {
+  first_byte_stream_ms: 120_000,
+  first_byte_ms: 600_000,
+  idle_ms: 120_000,
+  total_ms: 900_000,
+}
+
+export type UpstreamOptions = {
+  client: HttpClient
+  clock?: Clock
+  limits?: Partial<UpstreamLimits>
+}
+
+export type Exchange = {
+  provider: ProviderName
+  url: string
+  headers: Record<string, string>
+  body: JsonRecord
+  stream: boolean
+  signal: AbortSignal
+}
+
+/** Turns the parsed records of one answer into events; it may remember what came before. */
+export type FrameReader = {
+  /** One record of a stream. */
+  readChunk(chunk: JsonRecord): UpstreamFrame['events']
+  /** The JSON of an answer that is not streamed. */
+  readWhole(body: JsonRecord): UpstreamFrame['events']
+  /** Whether this record ends the stream, before the connection does. */
+  isEnd?(data: string): boolean
+  /** Throws when what was read so far says that there will be no answer. */
+  check?(): void
+  /** Throws when everything arrived and the answer is still not whole. */
+  checkEnd(): void
+}
+
+/** Resolves when the provider has accepted the call. */
+export async function openExchange(
+  options: UpstreamOptions,
+  exchange: Exchange,
+): Promise<HttpReply> {
+  const { provider, stream } = exchange
+  try {
+    const reply = await options.client.send({
+      url: exchange.url,
+      headers: { ...exchange.headers, 'content-type': 'application/json' },
+      body: JSON.stringify(exchange.body),
+      limits: httpLimits({ ...UPSTREAM_LIMITS, ...options.limits }, stream),
+      signal: exchange.signal,
+    })
+    if (reply.status === 200) return reply
+    throw errorFromAnswer(provider, {
+      status: reply.status,
+      headers: reply.headers,
+      body: await readErrorText(reply),
+      now: clockOf(options).now(),
+    })
+  } catch (error) {
+    throw errorFromTransport(provider, error)
+  }
+}
+
+export function readFrames(
+  options: UpstreamOptions,
+  exchange: Exchange,
+  answer: { reply: HttpReply; reader: FrameReader },
+): AsyncIterable<UpstreamFrame> {
+  return exchange.stream
+    ? readStream(options, exchange.provider, answer)
+    : readWhole(exchange.provider, answer)
+}
+
+async function* readStream(
+  options: UpstreamOptions,
+  provider: ProviderName,
+  { reply, reader }: { reply: HttpReply; reader: FrameReader },
+): AsyncGenerator<UpstreamFrame, void, undefined> {
+  try {
+    for await (const event of readEvents(reply.body)) {
+      if (reader.isEnd?.(event.data) === true) {
+        reply.release()
+        break
+      }
+      const chunk = readChunk(options, provider, event)
+      yield { events: reader.readChunk(chunk), data: event.data, name: event.name }
+      reader.check?.()
+    }
+  } catch (error) {
+    throw errorFromTransport(provider, error)
+  }
+  reader.checkEnd()
+}
+
+async function* readWhole(
+  provider: ProviderName,
+  { reply, reader }: { reply: HttpReply; reader: FrameReader },
+): AsyncGenerator<UpstreamFrame, void, undefined> {
+  const data = await readAll(provider, reply)
+  const body = parseJson(data)
+  if (!isRecord(body)) throw senseless(provider, 'the answer is no JSON object')
+  yield { events: reader.readWhole(body), data, name: undefined }
+  reader.check?.()
+  reader.checkEnd()
+}
+
+async function readAll(provider: ProviderName, reply: HttpReply): Promise<string> {
+  try {
+    return await readText(reply)
+  } catch (error) {
+    throw errorFromTransport(provider, error)
+  }
+}
+
+/** The status has said enough when the body of an error cannot be read. */
+async function readErrorText(reply: HttpReply): Promise<string> {
+  try {
+    return await readText(reply, MAX_ERROR_BYTES)
+  } catch {
+    return ''
+  }
+}
+
+function readChunk(
+  options: UpstreamOptions,
+  provider: ProviderName,
+  event: ServerSentEvent,
+): JsonRecord {
+  const chunk = parseJson(event.data)
+  const first: unknown = Array.isArray(chunk) ? chunk[0] : chunk
+  if (isRecord(first) && (first['error'] ?? null) !== null) {
+    throw errorFromEvent(provider, chunk, clockOf(options).now())
+  }
+  if (!isRecord(chunk)) throw senseless(provider, 'an event is no JSON object')
+  return chunk
+}
+
+function clockOf(options: UpstreamOptions): Clock {
+  return options.clock ?? systemClock
+}
+
+function httpLimits(limits: UpstreamLimits, stream: boolean): HttpLimits {
+  return {
+    headers_ms: stream ? limits.first_byte_stream_ms : limits.first_byte_ms,
+    idle_ms: limits.idle_ms,
+    total_ms: limits.total_ms,
+  }
+}

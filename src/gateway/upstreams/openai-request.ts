@@ -1,0 +1,250 @@
+// The body of a chat completion: the client's own where it speaks OpenAI's dialect already, a new one
+// otherwise. What would change the price, or belongs to the operator's account, never gets through.
+
+import type { AssistantPart, MediaSource, TextPart, UserPart } from '../dialects/chat-types.ts'
+import { refuse, refuseField, thinks } from './capabilities.ts'
+import type { UpstreamCall } from './contract.ts'
+import { given, type JsonRecord, listOf, recordOf } from './json-values.ts'
+import { fitToolId, type ToolNames } from './tool-names.ts'
+
+const KEPT = new Set([
+  'messages',
+  'temperature',
+  'top_p',
+  'frequency_penalty',
+  'presence_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'n',
+  'stop',
+  'seed',
+  'reasoning_effort',
+  'verbosity',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'prediction',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+])
+/** Replaced by ours, or of no use without an account at the provider. */
+const DROPPED = new Set([
+  'model',
+  'max_tokens',
+  'max_completion_tokens',
+  'stream',
+  'stream_options',
+  'user',
+  'safety_identifier',
+  'metadata',
+  'store',
+  'service_tier',
+])
+const REFUSED: Readonly<Record<string, string>> = {
+  functions: 'Use `tools`.',
+  function_call: 'Use `tool_choice`.',
+  web_search_options: 'Web search is not offered.',
+  audio: 'Chat answers are text; use /v1/audio/speech.',
+  moderation: 'Moderation is not offered.',
+}
+const MAX_STOPS = 4
+const MAX_TOOL_ID = 40
+const MAX_END_USER = 64
+
+export function openaiBody(call: UpstreamCall, names: ToolNames): JsonRecord {
+  const { request } = call
+  const body =
+    request.original.dialect === 'openai'
+      ? keepBody(request.original.body)
+      : translateBody(call, names)
+  return { ...body, ...forcedFields(call) }
+}
+
+function forcedFields({ request, model, max_output_tokens, end_user }: UpstreamCall): JsonRecord {
+  return {
+    model: model.upstream_id,
+    max_completion_tokens: max_output_tokens,
+    // Any other tier has another price, and leaving it out means the account's own default.
+    service_tier: 'default',
+    stream: request.stream,
+    ...(request.stream && {
+      stream_options: { include_usage: true, include_obfuscation: false },
+    }),
+    ...(end_user !== undefined && { safety_identifier: end_user.slice(0, MAX_END_USER) }),
+  }
+}
+
+function keepBody(body: JsonRecord): JsonRecord {
+  const kept: Record<string, unknown> = {}
+  for (const [field, value] of Object.entries(body)) {
+    if (value === null || value === undefined || DROPPED.has(field)) continue
+    const hint = REFUSED[field]
+    if (hint !== undefined) throw refuseField(field, hint)
+    if (field === 'modalities') checkModalities(value)
+    else if (KEPT.has(field)) kept[field] = value
+    else throw refuse(`Unknown field: \`${field}\`.`)
+  }
+  for (const message of listOf(body['messages'])) checkReferences(recordOf(message))
+  return kept
+}
+
+function checkModalities(value: unknown): void {
+  const text_only = listOf(value).every((modality) => modality === 'text')
+  if (!text_only) throw refuseField('modalities', REFUSED['audio'])
+}
+
+/** Ids of stored files and sounds would reach into an account that all users share. */
+function checkReferences(message: JsonRecord): void {
+  if ((message['audio'] ?? null) !== null) throw refuseField('messages[].audio')
+  for (const part of listOf(message['content'])) {
+    if ((recordOf(recordOf(part)['file'])['file_id'] ?? null) !== null) {
+      throw refuseField('file_id', 'Send the file itself as `file_data`.')
+    }
+  }
+}
+
+function translateBody(call: UpstreamCall, names: ToolNames): JsonRecord {
+  const { request, model } = call
+  const reasons = model.capabilities.reasoning
+  const system = request.system.filter((part) => part.text !== '')
+  const role = reasons ? 'developer' : 'system'
+  return {
+    messages: [
+      ...(system.length > 0 ? [{ role, content: system.map(textPart) }] : []),
+      ...request.messages.flatMap((message) =>
+        message.role === 'user'
+          ? userMessages(message.content)
+          : assistantMessages(message.content, names),
+      ),
+    ],
+    ...(request.n > 1 && { n: request.n }),
+    ...(reasons ? reasoningFields(call) : samplingFields(call)),
+    ...toolFields(call, names),
+    ...formatFields(call),
+  }
+}
+
+/** Models that reason take no sampling fields at all. */
+function samplingFields({ request }: UpstreamCall): JsonRecord {
+  const stop = request.stop.slice(0, MAX_STOPS)
+  return given({
+    temperature: request.temperature,
+    top_p: request.top_p,
+    frequency_penalty: request.frequency_penalty,
+    presence_penalty: request.presence_penalty,
+    seed: request.seed,
+    stop: stop.length > 0 ? stop : undefined,
+  })
+}
+
+function reasoningFields({ request }: UpstreamCall): JsonRecord {
+  const { reasoning, verbosity, seed } = request
+  if (reasoning === undefined) return given({ verbosity, seed })
+  return given({
+    verbosity,
+    seed,
+    reasoning_effort: thinks(request) ? effortOf(reasoning) : 'minimal',
+  })
+}
+
+function effortOf(reasoning: NonNullable<UpstreamCall['request']['reasoning']>): string {
+  if (reasoning.kind === 'effort') return reasoning.effort
+  if (reasoning.tokens >= 4096) return 'high'
+  return reasoning.tokens >= 2048 ? 'medium' : 'low'
+}
+
+function toolFields({ request }: UpstreamCall, names: ToolNames): JsonRecord {
+  if (request.tools.length === 0) return {}
+  const tools = request.tools.map(({ name, description, parameters, strict }) => ({
+    type: 'function',
+    function: given({ name: names.toProvider(name), description, parameters, strict }),
+  }))
+  const { tool_choice, parallel_tool_calls } = request
+  return given({ tools, tool_choice: choiceOf(tool_choice, names), parallel_tool_calls })
+}
+
+function choiceOf(choice: UpstreamCall['request']['tool_choice'], names: ToolNames): unknown {
+  if (choice?.kind !== 'tool') return choice?.kind
+  return { type: 'function', function: { name: names.toProvider(choice.name) } }
+}
+
+function formatFields({ request }: UpstreamCall): JsonRecord {
+  const format = request.response_format
+  if (format === undefined || format.kind === 'text') return {}
+  if (format.kind === 'json_object') return { response_format: { type: 'json_object' } }
+  const { name, description, schema, strict } = format
+  const json_schema = given({ name, description, schema, strict })
+  return { response_format: { type: 'json_schema', json_schema } }
+}
+
+/** Results of tools come first, each as a message of its own; their images follow as the user's. */
+function userMessages(parts: readonly UserPart[]): JsonRecord[] {
+  const results = parts.filter((part) => part.kind === 'tool_result')
+  const others = parts.filter((part) => part.kind !== 'tool_result')
+  const media = results.flatMap(({ content }) => content.filter((part) => part.kind !== 'text'))
+  const content = [...media, ...others].map(userPart).filter((part) => part !== undefined)
+  return [
+    ...results.map((result) => ({
+      role: 'tool',
+      tool_call_id: fitToolId(result.call_id, MAX_TOOL_ID),
+      content: joinTexts(result.content.filter((part) => part.kind === 'text')),
+    })),
+    ...(content.length > 0 ? [{ role: 'user', content }] : []),
+  ]
+}
+
+function userPart(part: Exclude<UserPart, { kind: 'tool_result' }>): JsonRecord | undefined {
+  switch (part.kind) {
+    case 'text':
+      return part.text === '' ? undefined : textPart(part)
+    case 'image': {
+      const image_url = given({ url: urlOf(part.source), detail: part.detail })
+      return { type: 'image_url', image_url }
+    }
+    case 'file': {
+      if (part.source.kind === 'url') {
+        throw refuse('This model takes files only as data.', 'Send the file in base64.')
+      }
+      const filename = part.name ?? 'document.pdf'
+      return { type: 'file', file: { file_data: urlOf(part.source), filename } }
+    }
+    case 'audio':
+      throw refuse('This model does not take audio.')
+  }
+}
+
+/** Thoughts of another provider's model mean nothing here. */
+function assistantMessages(parts: readonly AssistantPart[], names: ToolNames): JsonRecord[] {
+  const text = joinTexts(parts.filter((part) => part.kind === 'text'))
+  const refusal = joinTexts(parts.filter((part) => part.kind === 'refusal'))
+  const calls = parts.filter((part) => part.kind === 'tool_call')
+  if (text === '' && refusal === '' && calls.length === 0) return []
+  const tool_calls = calls.map(({ id, name, input }) => ({
+    id: fitToolId(id, MAX_TOOL_ID),
+    type: 'function',
+    function: { name: names.toProvider(name), arguments: JSON.stringify(input ?? {}) },
+  }))
+  return [
+    {
+      role: 'assistant',
+      content: text === '' ? null : text,
+      ...(refusal !== '' && { refusal }),
+      ...(tool_calls.length > 0 && { tool_calls }),
+    },
+  ]
+}
+
+function textPart({ text }: TextPart): JsonRecord {
+  return { type: 'text', text }
+}
+
+function joinTexts(parts: readonly { text: string }[]): string {
+  return parts.map((part) => part.text).join('')
+}
+
+function urlOf(source: MediaSource): string {
+  return source.kind === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`
+}
