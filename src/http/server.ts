@@ -16,7 +16,7 @@ import Fastify, {
   type RawServerDefault,
 } from 'fastify'
 import { ApiError } from '../platform/errors.ts'
-import { type Log, REQUEST_MESSAGE } from '../platform/log.ts'
+import { type Log, logRequest } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { policyOf, UNROUTED } from './access.ts'
 import { createErrorHandler, renderConnectionError } from './error-handler.ts'
@@ -120,24 +120,20 @@ function addRequestHooks(app: App, options: HttpOptions): void {
     done(hasOneHost(request) ? undefined : wrongHost())
   })
   app.addHook('onResponse', (request, reply, done) => {
-    const seconds = reply.elapsedTime / 1000
+    const { method, id, principal } = request
     const route = request.policy.url ?? 'none'
-    options.metrics.http_requests
-      .labels(request.method, route, String(reply.statusCode))
-      .observe(seconds)
-    options.log.info(
-      {
-        request_id: request.id,
-        method: request.method,
-        route,
-        status: reply.statusCode,
-        duration_ms: Math.round(reply.elapsedTime * 100) / 100,
-        ip: request.ip,
-        account_id: request.principal?.account_id,
-        key_id: request.principal?.kind === 'key' ? request.principal.key_id : undefined,
-      },
-      REQUEST_MESSAGE,
-    )
+    const status = reply.statusCode
+    const duration_ms = reply.elapsedTime
+    options.metrics.http_requests.observe({ method, route, status }, duration_ms / 1000)
+    logRequest(options.log, {
+      request_id: id,
+      method,
+      route,
+      status,
+      duration_ms,
+      ip: request.ip,
+      principal,
+    })
     done()
   })
 }

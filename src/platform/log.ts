@@ -15,9 +15,9 @@ const SECRET_FIELD_PATTERN =
   /"((?:current_|new_)?password|authorization|cookie)":"(?:[^"\\]|\\.)*"/g
 const SECRET_FIELD_WORDS = ['password', 'authorization', 'cookie']
 
-/** The message of the one line that every request writes. */
-export const REQUEST_MESSAGE = 'request'
-const REQUEST_LINE_END = `"msg":"${REQUEST_MESSAGE}"}\n`
+/** Where each log writes to. */
+const destinations = new WeakMap<Log, DestinationStream>()
+
 const BUFFER_BYTES = 4096
 const FLUSH_INTERVAL_MS = 200
 
@@ -26,22 +26,47 @@ const FLUSH_INTERVAL_MS = 200
  * fields instead cost three times as much and saw only those.
  */
 export function createLog(options: { level: string; destination?: DestinationStream }): Log {
-  return pino(
+  const destination = options.destination ?? standardOutput()
+  const log = pino(
     {
       level: options.level,
       base: null,
       timestamp: timestampField,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (error: unknown) => describeError(error) },
-      hooks: { streamWrite: redactLine },
+      hooks: { streamWrite: redact },
     },
-    options.destination ?? standardOutput(),
+    destination,
   )
+  destinations.set(log, destination)
+  return log
 }
 
-/** The line of a request holds only words of ours, and there is one for each: it is not searched. */
-function redactLine(line: string): string {
-  return line.endsWith(REQUEST_LINE_END) ? line : redact(line)
+export type RequestLine = {
+  request_id: string
+  method: string
+  route: string
+  status: number
+  duration_ms: number
+  ip: string
+  principal: { account_id: string; key_id?: string } | null
+}
+
+/**
+ * The one line of every request. Written by hand: the general way cost a fifth of a small request. All of it
+ * is of our own making, but for the address, which a proxy may have filled with anything.
+ */
+export function logRequest(log: Log, line: RequestLine): void {
+  if (!log.isLevelEnabled('info')) return
+  const { request_id, method, route, status, principal } = line
+  const who = principal ? `,"account_id":"${principal.account_id}"` : ''
+  const key = principal?.key_id === undefined ? '' : `,"key_id":"${principal.key_id}"`
+  const duration_ms = Math.round(line.duration_ms * 100) / 100
+  destinations
+    .get(log)
+    ?.write(
+      `{"level":"info"${timestampField()},"request_id":"${request_id}","method":"${method}","route":"${route}","status":${status},"duration_ms":${duration_ms},"ip":${JSON.stringify(line.ip)}${who}${key},"msg":"request"}\n`,
+    )
 }
 
 export function redact(text: string): string {

@@ -1,6 +1,7 @@
 // Prometheus metrics. One registry for each process, made in compose.ts.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { asMetric, RequestDurations } from './request-durations.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -12,18 +13,14 @@ export function createMetrics() {
   const registers = [registry]
   const cache_counts = new Map<string, Record<string, number>>()
   registry.registerMetric(credentialCacheCounter(cache_counts))
+  const http_requests = new RequestDurations(SECONDS)
+  registry.registerMetric(asMetric(http_requests))
   return {
     registry,
     /** Counts that are kept as plain numbers, because they change with every request, and read when asked. */
     watchCredentialCache: (kind: string, counts: Record<string, number>) =>
       void cache_counts.set(kind, counts),
-    http_requests: new Histogram({
-      name: 'svc_http_request_seconds',
-      help: 'Requests by route, method and status, with the time until the reply was sent.',
-      labelNames: ['method', 'route', 'status'] as const,
-      buckets: SECONDS,
-      registers,
-    }),
+    http_requests,
     db_statements: new Histogram({
       name: 'svc_db_statement_seconds',
       help: 'Time of each named SQL statement, as this process sees it.',
