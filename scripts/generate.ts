@@ -1,5 +1,5 @@
 // Writes what is generated from the code: .env.example, docs/openapi.json, docs/errors.md.
-// test/generated.test.ts fails while one of them is out of date.
+// test/tidy.test.ts fails while one of them is out of date.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { generatedFiles } from './generated-files.ts'

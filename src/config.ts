@@ -54,7 +54,7 @@ const SETTINGS = {
     fallback: 10,
     min: 2,
     max: 1000,
-    doc: 'Most database connections of one process.',
+    doc: 'Database connections of one process for requests; it has six more for the ledger and revocations.',
   }),
   REDIS_URL: url({
     protocols: ['redis:', 'rediss:'],

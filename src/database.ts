@@ -3,6 +3,7 @@
 import type { Config } from './config.ts'
 import { DataDirTaken, lockDataDir, prepareDataDir } from './platform/data-dir.ts'
 import { findRunningPostgres, startEmbeddedPostgres } from './platform/embedded-postgres.ts'
+import type { Log } from './platform/log.ts'
 
 export type Database = {
   url: string
@@ -12,12 +13,12 @@ export type Database = {
 }
 
 /** For the service: an embedded database belongs to one process, and is stopped with it. */
-export async function openDatabase(config: Config): Promise<Database> {
+export async function openDatabase(config: Config, log?: Log): Promise<Database> {
   if (config.DATABASE_URL !== undefined) return external(config.DATABASE_URL)
   const data_dir = prepareDataDir(config.DATA_DIR)
   const lock = lockDataDir(data_dir)
   try {
-    const postgres = await startEmbeddedPostgres({ data_dir, log: () => {} })
+    const postgres = await startEmbeddedPostgres({ data_dir, log: (line) => log?.info(line) })
     // However this process ends, short of being killed, the signal still goes out and the database ends too.
     const abandon = () => void postgres.stop()
     process.once('exit', abandon)

@@ -5,6 +5,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Config } from './config.ts'
+import type { Log } from './platform/log.ts'
 
 const PROGRAM = fileURLToPath(new URL('../sandbox/main.ts', import.meta.url))
 /** The stand-ins take any credential that is not empty. */
@@ -25,18 +26,30 @@ type SandboxUrls = { openai: string; anthropic: string; google: string }
 export type WithSandbox = { config: Config; close(): void }
 
 /** Starts the stand-ins where they are wanted; the returned settings lead to them. */
-export async function startSandboxProcess(config: Config): Promise<WithSandbox> {
+export async function startSandboxProcess(config: Config, log: Log): Promise<WithSandbox> {
   if (config.SVC_MODE !== 'sandbox' || config.ROLE === 'worker' || !lacksCredential(config)) {
     return { config, close: () => {} }
   }
-  const child = fork(PROGRAM, ['--port', '0'], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = fork(PROGRAM, ['--port', '0'], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    // Out of the terminal's group: a Ctrl-C must not end it before the streams that it feeds.
+    detached: true,
+  })
   const died = once(child, 'exit').then(() => {
     throw new Error('the sandbox ended before it was ready')
   })
   const [urls]: SandboxUrls[] = await Promise.race([once(child, 'message'), died])
   if (!urls) throw new Error('the sandbox did not say where it is')
   died.catch(() => {})
-  return { config: { ...config, ...sandboxSettings(config, urls) }, close: () => child.kill() }
+  let closing = false
+  child.once('exit', () => {
+    if (!closing) log.error('the sandbox ended: models without a credential do not answer')
+  })
+  const close = () => {
+    closing = true
+    child.kill()
+  }
+  return { config: { ...config, ...sandboxSettings(config, urls) }, close }
 }
 
 /** The same settings as an environment, for processes that this one forks. */

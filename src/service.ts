@@ -23,6 +23,8 @@ const CLOSE_POLL_MS = 50
 const SILENT_MS = 500
 /** How long the last handlers, jobs and database connections may take once no caller is left. */
 const PARTS_CLOSE_MS = 10_000
+/** Of which jobs may take this much. */
+const JOBS_STOP_MS = 3_000
 
 export type Service = {
   /** Where it listens; undefined for a process that only works in the background. */
@@ -104,7 +106,8 @@ async function stopService(running: Running): Promise<void> {
 }
 
 async function finishWork({ parts, worker }: Running): Promise<void> {
-  await worker.stop()
+  // A job that waits for somebody, a mail server for one, must not take the ledger's time to end.
+  await Promise.race([worker.stop(), wait(JOBS_STOP_MS, undefined, { ref: false })])
   await parts.last_used
     .flush(parts.db)
     .catch((error: unknown) => parts.log.warn({ err: error }, 'last use of keys not written'))

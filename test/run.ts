@@ -36,11 +36,7 @@ try {
 
 function runTests(database_url: string): Promise<number> {
   const timeout_ms = values.long ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS
-  const options = [
-    '--test',
-    `--test-concurrency=${CONCURRENCY}`,
-    `--test-timeout=${timeout_ms}`,
-  ]
+  const options = ['--test', `--test-concurrency=${CONCURRENCY}`, `--test-timeout=${timeout_ms}`]
   const child = spawn(process.execPath, [...options, ...files], {
     stdio: 'inherit',
     env: {
@@ -49,5 +45,7 @@ function runTests(database_url: string): Promise<number> {
       ...(values.long && { SVC_LONG: '1' }),
     },
   })
+  // The server is stopped in `finally`, also when somebody loses patience.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
 }

@@ -18,6 +18,8 @@ const DOMAINS = [
   'oauth',
   'webhooks',
   'payouts',
+  'usage',
+  'catalog',
 ]
 const BANNED_NAMES = /(^|[/-])(utils?|helpers?|common|misc|manager|v2)(\.|-|\/)/i
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createApp } from '../../test/support/app.ts'
+import { changeKeyLimit } from '../keys/keys.ts'
 import { mintApiKey } from '../platform/tokens.ts'
 
 const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const
@@ -26,15 +27,15 @@ describe('the global limit', async () => {
     assert.equal((await use(two.key)).statusCode, 200)
   })
 
-  test('a key’s own limit is the one that counts, and the operator’s change reaches it', async () => {
+  test('a key’s own limit is the one that counts, and the operator’s change reaches it at once', async () => {
     const service = await createApp({ settings: { RATE_LIMIT_PER_MINUTE: '100' } })
     const { bearer } = await service.register()
-    const { key } = await service.createKey(bearer, { rate_limit_per_minute: 2 })
-    const use = () => service.request({ url: '/v1/key', headers: { 'x-api-key': key } })
-    assert.deepEqual(
-      [(await use()).statusCode, (await use()).statusCode, (await use()).statusCode],
-      [200, 200, 429],
-    )
+    const { key, id } = await service.createKey(bearer, { rate_limit_per_minute: 2 })
+    const use = async () =>
+      (await service.request({ url: '/v1/key', headers: { 'x-api-key': key } })).statusCode
+    assert.deepEqual([await use(), await use(), await use()], [200, 200, 429])
+    await changeKeyLimit(service.parts, id, 5)
+    assert.deepEqual([await use(), await use(), await use()], [200, 200, 429])
   })
 
   test('an invented key counts for its address, so inventing keys gives no new allowance', async () => {
@@ -118,6 +119,14 @@ describe('the limits of identity', async () => {
     assert.equal(elsewhere.statusCode, 201)
   })
 
+  test('failed logins do not bar the way to a new password', async () => {
+    const service = await createApp({ settings: { LOGIN_LIMIT_PER_MINUTE: '2' } })
+    const { email } = await service.register()
+    for (let i = 0; i < 3; i++) await service.post('/auth/login', { email, password: 'wrong one' })
+    assert.equal((await service.post('/auth/login', { email, password: 'x' })).statusCode, 429)
+    assert.equal((await service.post('/auth/forgot-password', { email })).statusCode, 200)
+  })
+
   test('the sixth login in a minute is refused: from one address, and for one email from many', async () => {
     const service = await createApp({ settings: { LOGIN_LIMIT_PER_MINUTE: '5' } })
     const login = (remoteAddress: string, email: string) =>
@@ -138,6 +147,16 @@ describe('the limits of identity', async () => {
 })
 
 describe('probes', async () => {
+  test('however many ask at once, the database is asked once', async () => {
+    const service = await createApp()
+    const before = service.parts.db.counts().total
+    const replies = await Promise.all(
+      Array.from({ length: 500 }, () => service.request({ url: '/health' })),
+    )
+    assert.ok(replies.every((reply) => reply.json().database === 'ok'))
+    assert.deepEqual(service.parts.db.counts(), { total: before, idle: before, waiting: 0 })
+  })
+
   test('/ready is 503 while starting and while draining, and other routes wait for the start', async () => {
     const service = await createApp()
     const status = async (url: string) => (await service.request({ url })).statusCode

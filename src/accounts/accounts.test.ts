@@ -244,6 +244,7 @@ describe('sessions', async () => {
     for (const evil of [
       { cookie, origin: 'https://evil.example' },
       { cookie, origin: 'null' },
+      { cookie, origin: 'https://evil.example', 'sec-fetch-site': 'none' },
       { cookie, 'sec-fetch-site': 'cross-site' },
       { cookie, 'sec-fetch-site': 'same-site' },
       { cookie, 'sec-fetch-site': 'cross-site', origin: 'http://localhost:8080' },

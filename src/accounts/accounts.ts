@@ -14,7 +14,8 @@ import {
   findAccount,
   findAccountByEmail,
   insertAccount,
-  updatePassword,
+  lockPassword,
+  replacePassword,
 } from './store.ts'
 
 const EMAIL_LENGTH_MAX = 254
@@ -75,14 +76,26 @@ export async function login(
   if (!(await verifyPassword(given.password, account?.password_hash)) || !account) {
     throw new ApiError('invalid_credentials')
   }
-  if (needsRehash(account.password_hash)) {
-    await updatePassword(parts.db, account.id, await hashPassword(given.password))
-  }
-  const session = await openSession(parts.db, account.id, {
-    client: given.client,
-    now: parts.clock.now(),
-  })
+  const session = await openVerifiedSession(parts, account, given)
   return { user: await describeUser(parts.db, account), ...session }
+}
+
+/** Only for the password that was verified: one that changed meanwhile has ended every session. */
+async function openVerifiedSession(
+  parts: AccountParts,
+  account: AccountRow,
+  given: { password: string; client: Client },
+): Promise<Session> {
+  const { id, password_hash } = account
+  const stronger = needsRehash(password_hash) ? await hashPassword(given.password) : undefined
+  return await parts.db.transaction(async (tx) => {
+    const unchanged =
+      stronger === undefined
+        ? await lockPassword(tx, id, password_hash)
+        : await replacePassword(tx, id, { verified_hash: password_hash, new_hash: stronger })
+    if (!unchanged) throw new ApiError('invalid_credentials')
+    return await openSession(tx, id, { client: given.client, now: parts.clock.now() })
+  })
 }
 
 export async function changePassword(
@@ -99,7 +112,8 @@ export async function changePassword(
   requireStrongPassword(given.new_password)
   const password_hash = await hashPassword(given.new_password)
   await parts.db.transaction(async (tx) => {
-    await updatePassword(tx, account.id, password_hash)
+    const change = { verified_hash: account.password_hash, new_hash: password_hash }
+    if (!(await replacePassword(tx, account.id, change))) throw new ApiError('invalid_credentials')
     await closeSessions(parts.feed, tx, {
       account_id: account.id,
       except_id: caller.session_id,

@@ -13,6 +13,7 @@ import { claimMail, deleteExpired, deleteMail, type MailPurpose, postponeMail } 
 const MINUTE_MS = 60_000
 /** Longer than any attempt takes, so that two senders never hold one mail. */
 const LEASE_MS = 2 * MINUTE_MS
+const MAILS_PER_RUN = 100
 const RETRY_AFTER_MS = [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 120 * MINUTE_MS]
 const INVALIDATION_KEPT_MS = 60 * MINUTE_MS
 
@@ -45,10 +46,11 @@ export function accountJobs(parts: AccountJobParts): Job[] {
 type ClaimedMail = Awaited<ReturnType<typeof claimMail>>[number]
 
 async function sendMails(parts: AccountJobParts, signal: AbortSignal): Promise<void> {
-  const now = parts.clock.now()
-  const claimed = await claimMail(parts.db, now, new Date(now.getTime() + LEASE_MS))
-  for (const mail of claimed) {
-    if (signal.aborted) return
+  // One at a time, so that a lease covers one attempt, however slow the mail server is.
+  for (let sent = 0; sent < MAILS_PER_RUN && !signal.aborted; sent++) {
+    const now = parts.clock.now()
+    const [mail] = await claimMail(parts.db, now, new Date(now.getTime() + LEASE_MS))
+    if (!mail) return
     await sendMail(parts, mail)
   }
 }

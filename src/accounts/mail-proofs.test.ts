@@ -39,6 +39,16 @@ describe('verification', async () => {
     assert.deepEqual([again.statusCode, again.json().error.code], [400, 'invalid_request'])
   })
 
+  test('a mail scanner that looks with HEAD does not use the link up', async () => {
+    const { bearer, email } = await service.register()
+    await ask(bearer)
+    await sendQueuedMail(service)
+    const [link] = linksFor(service, email)
+    assert.ok(link)
+    await service.request({ method: 'HEAD', url: link.pathname + link.search })
+    assert.deepEqual((await open(service, link)).json(), { success: true })
+  })
+
   test('a browser gets a page, also when the link is no longer good', async () => {
     const { bearer, email } = await service.register()
     await ask(bearer)

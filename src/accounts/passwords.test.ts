@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Client } from 'pg'
 import { createApp, PASSWORD } from '../../test/support/app.ts'
+import { sql } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 
 test('a hash verifies its own password only, and two hashes of one password differ', async () => {
@@ -73,5 +76,30 @@ describe('changing the password', async () => {
     assert.ok(Number(sixth.headers['retry-after']) > 0)
     const other = await service.register()
     assert.equal((await change(other.bearer, PASSWORD, 'another good one')).statusCode, 200)
+  })
+
+  test('a login that verified the old password while it was being changed opens no session', async () => {
+    const { email, bearer, user_id } = await service.register()
+    // Holds the account's row, so that the login stands between its check and its session.
+    const blocker = new Client({ connectionString: service.database_url })
+    await blocker.connect()
+    await blocker.query('begin')
+    await blocker.query('select 1 from account where id = $1 for update', [user_id])
+    const login = service.post('/auth/login', { email, password: PASSWORD })
+    const waiting =
+      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    await eventually(
+      'the login waits',
+      async () => (await sql(service.database_url, waiting)).length > 0,
+    )
+    await blocker.query('update account set password_hash = $1 where id = $2', [
+      await hashPassword('another good one'),
+      user_id,
+    ])
+    await blocker.query('commit')
+    await blocker.end()
+    const reply = await login
+    assert.deepEqual([reply.statusCode, reply.json().error.code], [401, 'invalid_credentials'])
+    assert.equal((await service.request({ url: '/auth/me', headers: bearer })).statusCode, 200)
   })
 })

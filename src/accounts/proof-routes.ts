@@ -9,13 +9,26 @@ import { ApiError } from '../platform/errors.ts'
 import { type ProofParts, resetPassword, verifyEmail } from './mail-proofs.ts'
 import { renderNotice, renderResetForm } from './pages.ts'
 
+/** Long ones are refused by the rule, which knows their size in bytes. */
+export const Password = Type.String({
+  maxLength: 1_200_000,
+  description: 'At least 8 characters.',
+  examples: ['correct horse battery'],
+})
+
 const Token = Type.String({ minLength: 1, maxLength: 200, description: 'From the mail.' })
 
 export function proofPageRoutes(app: App, parts: ProofParts): void {
   app.get(
     '/auth/verify',
     {
-      config: { access: 'public', rate_limit: 'login', errors: ['bad_request', 'invalid_request'] },
+      // Mail scanners look with HEAD; only a person's GET may use the link up.
+      exposeHeadRoute: false,
+      config: {
+        access: 'public',
+        rate_limit: 'recovery',
+        errors: ['bad_request', 'invalid_request'],
+      },
       schema: {
         tags: ['Accounts'],
         operationId: 'verify',
@@ -44,7 +57,7 @@ export function proofPageRoutes(app: App, parts: ProofParts): void {
     {
       config: {
         access: 'public',
-        rate_limit: 'login',
+        rate_limit: 'recovery',
         accepts_form: true,
         errors: ['invalid_request', 'weak_password'],
       },
@@ -56,11 +69,7 @@ export function proofPageRoutes(app: App, parts: ProofParts): void {
           'With the token of the mail, which works once, for one hour. Every session ends.',
         body: Type.Object({
           token: Token,
-          new_password: Type.String({
-            maxLength: 1_200_000,
-            description: 'At least 8 characters.',
-            examples: ['correct horse battery'],
-          }),
+          new_password: Password,
         }),
         response: { 200: Success },
       },

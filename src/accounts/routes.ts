@@ -15,18 +15,12 @@ import {
   register,
 } from './accounts.ts'
 import { type ProofParts, requestReset, requestVerification } from './mail-proofs.ts'
-import { proofPageRoutes } from './proof-routes.ts'
+import { Password, proofPageRoutes } from './proof-routes.ts'
 import { type Client, closeSession, closeSessionOfToken, SESSION_LIFETIME_S } from './sessions.ts'
 
 export type AuthParts = AccountParts & ProofParts & { secure_cookies: boolean }
 
 const Email = Type.String({ maxLength: 1000, examples: ['ada@example.com'] })
-export const Password = Type.String({
-  maxLength: 1_200_000,
-  description: 'At least 8 characters.',
-  examples: ['correct horse battery'],
-})
-
 const User = Type.Object({
   id: Id,
   email: Type.String({ examples: ['ada@example.com'] }),
@@ -174,7 +168,7 @@ function mailRoutes(app: App, parts: AuthParts): void {
   app.post(
     '/auth/forgot-password',
     {
-      config: { access: 'public', rate_limit: 'login' },
+      config: { access: 'public', rate_limit: 'recovery' },
       schema: {
         tags: ['Accounts'],
         operationId: 'forgot_password',

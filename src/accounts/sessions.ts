@@ -23,7 +23,7 @@ export type Session = { session_token: string; expires_at: Date }
 /** What the cache keeps: the session without how it was presented. */
 export type KnownSession = Omit<SessionPrincipal, 'by_cookie'>
 
-/** Who opens it, for the account's own list of sessions. */
+/** Who opens it; kept with the session, for those who look into a break-in. */
 export type Client = { ip: string; user_agent: string | undefined }
 
 export async function openSession(

@@ -39,6 +39,26 @@ const UPDATE_PASSWORD = statement<object>(
    where id = $1::uuid`,
 )
 
+// Of two that verified the same password, one replaces it.
+const REPLACE_PASSWORD = statement<{ id: string }>(
+  'accounts.replace_password',
+  `update account
+   set password_hash = $3::text
+   where id = $1::uuid
+     and password_hash = $2::text
+   returning id`,
+)
+
+// Waits for a change of the password that is under way, and then finds another hash.
+const LOCK_PASSWORD = statement<{ id: string }>(
+  'accounts.lock_password',
+  `select id
+   from account
+   where id = $1::uuid
+     and password_hash = $2::text
+   for share`,
+)
+
 const MARK_EMAIL_VERIFIED = statement<object>(
   'accounts.mark_email_verified',
   `update account
@@ -127,7 +147,7 @@ const CLAIM_MAIL = statement<{
        from mail_outbox
        where next_attempt_at <= $1::timestamptz
        order by next_attempt_at
-       limit 20
+       limit 1
        for update skip locked
      )
    returning mail_outbox.id, mail_outbox.account_id, account.email, mail_outbox.purpose, mail_outbox.attempts`,
@@ -190,6 +210,25 @@ export async function findAccountByEmail(
 
 export async function findAccount(db: Queryable, id: string): Promise<AccountRow | undefined> {
   return (await db.run(FIND_ACCOUNT, [id]))[0]
+}
+
+/** False if the password is no longer the one that was verified. */
+export async function replacePassword(
+  tx: Tx,
+  account_id: string,
+  change: { verified_hash: string; new_hash: string },
+): Promise<boolean> {
+  const rows = await tx.run(REPLACE_PASSWORD, [account_id, change.verified_hash, change.new_hash])
+  return rows.length > 0
+}
+
+/** Keeps the password as it was verified until the transaction ends; false if it has changed. */
+export async function lockPassword(
+  tx: Tx,
+  account_id: string,
+  verified_hash: string,
+): Promise<boolean> {
+  return (await tx.run(LOCK_PASSWORD, [account_id, verified_hash])).length > 0
 }
 
 export async function updatePassword(

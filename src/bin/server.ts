@@ -45,14 +45,14 @@ type Run = Omit<ServiceOptions, 'database_url'> & { signal: AbortSignal }
 
 async function runUntilStopped(run: Run): Promise<void> {
   const { log, signal } = run
-  const database = await openDatabase(run.config)
+  const database = await openDatabase(run.config, log)
   database.onLost((detail) => {
     log.fatal({ detail }, 'the embedded database ended')
     process.exit(1)
   })
   try {
     signal.throwIfAborted()
-    const { config, close } = await startSandboxProcess(run.config)
+    const { config, close } = await startSandboxProcess(run.config, log)
     process.once('exit', close)
     const options = { ...run, config, database_url: database.url }
     const service = await (isClusterParent(config) ? startCluster(options) : startService(options))

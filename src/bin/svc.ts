@@ -13,8 +13,9 @@ import { readDocument } from '../document.ts'
 import { changeKeyLimit } from '../keys/keys.ts'
 import { ApiError } from '../platform/errors.ts'
 import { createLog } from '../platform/log.ts'
-import { migrate } from '../platform/migrate.ts'
-import { mintWalletId } from '../wallet/bucket.ts'
+import { migrate, missingMigrations } from '../platform/migrate.ts'
+import { isUuid } from '../platform/tokens.ts'
+import { bucketOf, mintWalletId } from '../wallet/bucket.ts'
 import { checkLedger, type Proof } from '../wallet/check.ts'
 import { grantCredits } from '../wallet/ledger.ts'
 import { describeStartFault, serve } from './server.ts'
@@ -62,9 +63,9 @@ const COMMANDS: Record<string, Command> = {
     },
   },
   grant: {
-    usage: 'svc grant <email> <credits>',
-    summary: 'Give credits to an account (1,000,000 = $1).',
-    async run([email, credits]) {
+    usage: 'svc grant <email> <credits> [<grant id>]',
+    summary: 'Give credits to an account (1,000,000 = $1). The same grant id gives once.',
+    async run([email, credits, grant_id]) {
       if (email === undefined || credits === undefined)
         throw new UsageError('two arguments are needed')
       const amount = BigInt(requireInteger(credits, { min: 1, max: Number.MAX_SAFE_INTEGER }))
@@ -72,7 +73,10 @@ const COMMANDS: Record<string, Command> = {
         const account = await findAccountOfEmail(parts.db, email)
         if (!account)
           throw new ApiError('user_not_found', { message: `There is no account ${email}.` })
-        const id = mintWalletId(account.id, parts.clock.now())
+        const id = grant_id ?? mintWalletId(account.id, parts.clock.now())
+        requireGrantId(id, account.id)
+        // Said first: whoever is cut off can repeat it without giving twice.
+        print(`grant ${id}`)
         const description = 'Granted by the operator'
         const grant = { id, account_id: account.id, amount, description }
         const posted = await parts.db.transaction((tx) => grantCredits(tx, grant))
@@ -149,7 +153,7 @@ async function withDatabase(work: (url: string, config: Config) => Promise<void>
 
 async function withParts(work: (parts: Parts) => Promise<void>): Promise<void> {
   await withDatabase(async (database_url, config) => {
-    await migrate(database_url)
+    await requireMigrated(database_url)
     const parts = compose({ config, database_url, log: createLog({ level: 'warn' }) })
     try {
       await work(parts)
@@ -175,8 +179,20 @@ function describeProof(proof: Proof): string {
   return `${verdict} ${proof.name} (${proof.checked} checked)${found}`
 }
 
+/** A command must not change the schema under a running service of another version. */
+async function requireMigrated(url: string): Promise<void> {
+  const missing = await missingMigrations(url)
+  if (missing.length === 0) return
+  throw new UsageError(`the database lacks ${missing.join(', ')}: run \`svc migrate\` first`)
+}
+
+function requireGrantId(id: string, account_id: string): void {
+  if (isUuid(id) && bucketOf(id) === bucketOf(account_id)) return
+  throw new UsageError(`${id} is no grant id of this account: repeat the one that was printed`)
+}
+
 function requireInteger(text: string, range: { min: number; max: number }): number {
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
   if (value >= range.min && value <= range.max) return value
   throw new UsageError(`${text} is not a whole number from ${range.min} to ${range.max}`)
 }

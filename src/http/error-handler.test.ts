@@ -220,13 +220,18 @@ describe('bad input', () => {
 
   test('before there is a request gets the same envelope', () => {
     for (const status of [400, 408, 431]) {
-      const body = JSON.parse(renderConnectionError(status, PUBLIC_URL)) as Record<string, unknown>
+      const body = JSON.parse(
+        renderConnectionError(status, { public_url: PUBLIC_URL, request_id: 'req_1' }),
+      ) as Record<string, unknown>
       assertWords(body['error'], {
         keys: ['code', 'message', 'type', 'docs_url', 'request_id'],
         code: 'bad_request',
       })
     }
-    assert.match(renderConnectionError(431, PUBLIC_URL), /headers are too large/)
+    assert.match(
+      renderConnectionError(431, { public_url: PUBLIC_URL, request_id: 'req_1' }),
+      /headers are too large/,
+    )
   })
 })
 

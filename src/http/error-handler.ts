@@ -75,13 +75,15 @@ function toPlainText(text: string): string {
 }
 
 /** For what never became a request: a broken request line, too many headers. */
-export function renderConnectionError(status: number, public_url: string): string {
+export function renderConnectionError(
+  status: number,
+  context: { public_url: string; request_id: string },
+): string {
   const message =
     status === 431 ? 'The headers are too large.' : 'This is not a valid HTTP request.'
   return renderError(new ApiError('bad_request', { status, message }), {
     dialect: 'openai',
-    request_id: 'none',
-    public_url,
+    ...context,
   })
 }
 

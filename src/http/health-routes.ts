@@ -12,6 +12,7 @@ import type { Lifecycle } from './lifecycle.ts'
 import type { App } from './server.ts'
 
 const PROBE_TIMEOUT_MS = 1_500
+const PROBE_FRESH_MS = 300
 const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1'])
 
 const Health = Type.Object({
@@ -22,12 +23,15 @@ const Health = Type.Object({
 
 export type HealthParts = {
   db: Db
+  feed_db: Db
   metrics: Metrics
   lifecycle: Lifecycle
   metrics_token: string | undefined
 }
 
 export function healthRoutes(app: App, parts: HealthParts): void {
+  // On a connection of its own: a pool that is busy is no database that is gone.
+  const database = new DatabaseProbe(parts.feed_db)
   const probe = { access: 'public', unlimited: true, while_starting: true } as const
   app.get(
     '/health',
@@ -45,7 +49,7 @@ export function healthRoutes(app: App, parts: HealthParts): void {
     async () => ({
       status: 'ok' as const,
       phase: parts.lifecycle.phase,
-      database: (await isReachable(parts.db)) ? ('ok' as const) : ('unreachable' as const),
+      database: (await database.isReachable()) ? ('ok' as const) : ('unreachable' as const),
     }),
   )
   app.get(
@@ -62,7 +66,7 @@ export function healthRoutes(app: App, parts: HealthParts): void {
     },
     async () => {
       if (parts.lifecycle.phase !== 'ready') throw notReady(`it is ${parts.lifecycle.phase}`)
-      if (!(await isReachable(parts.db))) throw notReady('its database cannot be reached')
+      if (!(await database.isReachable())) throw notReady('its database cannot be reached')
       return { ready: true as const }
     },
   )
@@ -98,14 +102,28 @@ function notReady(why: string): ApiError {
   })
 }
 
-async function isReachable(db: Db): Promise<boolean> {
-  const limit = new AbortController()
-  const expired = wait(PROBE_TIMEOUT_MS, false, { signal: limit.signal, ref: false }).catch(
-    () => false,
-  )
-  const answer = await Promise.race([db.isReachable(), expired])
-  limit.abort()
-  return answer
+/** One question at a time, and its answer for a moment: probes must not crowd out those who pay. */
+class DatabaseProbe {
+  readonly #db: Db
+  #asked: Promise<boolean> | undefined
+  #asked_at = Number.NEGATIVE_INFINITY
+
+  constructor(db: Db) {
+    this.#db = db
+  }
+
+  async isReachable(): Promise<boolean> {
+    if (!this.#asked || performance.now() - this.#asked_at > PROBE_FRESH_MS) {
+      this.#asked_at = performance.now()
+      this.#asked = this.#db.isReachable()
+    }
+    const limit = new AbortController()
+    const options = { signal: limit.signal, ref: false }
+    const expired = wait(PROBE_TIMEOUT_MS, false, options).catch(() => false)
+    const answer = await Promise.race([this.#asked, expired])
+    limit.abort()
+    return answer
+  }
 }
 
 // The socket's own address: behind a proxy on the same machine every caller would look local otherwise.

@@ -9,7 +9,14 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { ApiError, type ErrorCode } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 
-export type LimitName = 'global' | 'register' | 'login' | 'verification' | 'password' | 'funding'
+export type LimitName =
+  | 'global'
+  | 'register'
+  | 'login'
+  | 'recovery'
+  | 'verification'
+  | 'password'
+  | 'funding'
 
 type Limit = { max: number; window_s: number; code: ErrorCode }
 
@@ -51,6 +58,8 @@ export function limitsFrom(config: {
     global: { max: config.RATE_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
     register: { max: config.REGISTER_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
     login: { max: config.LOGIN_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
+    // As tight as login, but not used up by it: who fails to log in needs the way out.
+    recovery: { max: config.LOGIN_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
     verification: { max: config.VERIFICATION_LIMIT_PER_HOUR, window_s: 3600, code: 'rate_limited' },
     password: { max: config.PASSWORD_LIMIT_PER_15_MINUTES, window_s: 900, code: 'rate_limited' },
     funding: { max: config.FUNDING_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },

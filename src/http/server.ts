@@ -2,6 +2,7 @@
 // errors, one log line a request.
 
 import { randomBytes } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Ajv } from 'ajv'
@@ -21,7 +22,7 @@ import type { Metrics } from '../platform/metrics.ts'
 import { policyOf, UNROUTED } from './access.ts'
 import { createErrorHandler, renderConnectionError } from './error-handler.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import type { RateLimits } from './rate-limit.ts'
+import { addressBucket, type RateLimits } from './rate-limit.ts'
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -82,7 +83,7 @@ export function createHttpServer(options: HttpOptions): App {
     // Requests that arrive on open connections while closing are served: a 503 would be a failed request.
     return503OnClosing: false,
     trustProxy: options.trust_proxy.length > 0 ? [...options.trust_proxy] : false,
-    clientErrorHandler: (error, socket) => answerClientError(error, socket, options.public_url),
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, options),
     // An address that cannot be decoded never reaches the hooks.
     frameworkErrors: (error, request, reply) => {
       request.policy = UNROUTED
@@ -90,6 +91,10 @@ export function createHttpServer(options: HttpOptions): App {
       void createErrorHandler(options)(error, request, reply)
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
+  // An expectation that nobody knows is none: Node would answer it alone, past everything here.
+  app.server.on('checkExpectation', (request, response) =>
+    app.server.emit('request', request, response),
+  )
   app.setErrorHandler(createErrorHandler(options))
   app.setNotFoundHandler((request) => {
     throw new ApiError('not_found', {
@@ -234,17 +239,26 @@ function hasOneHost(request: FastifyRequest): boolean {
 function answerClientError(
   error: Error & { code?: string },
   socket: Socket,
-  public_url: string,
+  options: HttpOptions,
 ): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : timedOut(error) ? 408 : 400
-  const body = renderConnectionError(status, public_url)
-  socket.end(
-    `HTTP/1.1 ${status} Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
+  const request_id = `req_${randomBytes(16).toString('hex')}`
+  const body = renderConnectionError(status, { public_url: options.public_url, request_id })
+  const slot = options.limits.peek('global', addressBucket(socket.remoteAddress ?? ''))
+  const headers = [
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${request_id}`,
+    `X-RateLimit-Limit: ${slot.limit}`,
+    `X-RateLimit-Remaining: ${slot.remaining}`,
+    `X-RateLimit-Reset: ${slot.reset_at_s}`,
+    'Connection: close',
+  ]
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
 }
 
 function timedOut(error: Error & { code?: string }): boolean {

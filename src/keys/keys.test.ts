@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createApp } from '../../test/support/app.ts'
 import { sql } from '../../test/support/database.ts'
+import { Db } from '../platform/db.ts'
 import { mintApiKey } from '../platform/tokens.ts'
 
 const service = await createApp()
@@ -78,6 +79,8 @@ describe('creating a key', () => {
       { name: 5 },
       { expires_at: 'tomorrow' },
       { expires_at: '2001-01-01T00:00:00Z' },
+      { expires_at: '2030-12-31T23:59:60Z' },
+      { expires_at: '9999-12-31T23:59:59-23:59' },
       { rate_limit_per_minute: 0 },
       { rate_limit_per_minute: 1.5 },
       { rate_limit_per_minute: 2_000_000 },
@@ -268,6 +271,22 @@ describe('using a key', () => {
     const at = service.clock.now().toISOString()
     await service.parts.last_used.flush(service.parts.db)
     assert.equal(await read(), at)
+  })
+
+  test('a last use that could not be written is written the next time', async () => {
+    const { bearer } = await service.register()
+    const { key, id } = await service.createKey(bearer)
+    await use(key)
+    const broken = new Db({
+      url: 'postgres://127.0.0.1:1/none',
+      pool_size: 1,
+      application_name: 'x',
+    })
+    await assert.rejects(service.parts.last_used.flush(broken))
+    await broken.close()
+    await service.parts.last_used.flush(service.parts.db)
+    const record = (await list(bearer)).json().data.find((row: { id: string }) => row.id === id)
+    assert.notEqual(record.last_used_at, null)
   })
 
   test('only a hash is stored: the secret is nowhere in the database', async () => {

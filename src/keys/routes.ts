@@ -194,10 +194,20 @@ function readRequest(body: Static<typeof NewKey>, limit_max: number): KeyRequest
   return {
     name: body.name,
     billing_mode: body.billing_mode,
-    expires_at: body.expires_at ? new Date(body.expires_at) : null,
+    expires_at: body.expires_at ? readExpiry(body.expires_at) : null,
     rate_limit_per_minute: wanted_limit,
     spend_limit: credits && period ? { credits: BigInt(credits), period } : null,
   }
+}
+
+/** Times that the format allows and a calendar does not: leap seconds, years beyond four digits. */
+function readExpiry(text: string): Date {
+  const at = new Date(text)
+  if (!Number.isNaN(at.getTime()) && at.getUTCFullYear() <= 9999) return at
+  throw new ApiError('bad_request', {
+    message: 'body.expires_at is no time we can keep.',
+    hint: 'Send it like 2030-01-31T00:00:00Z.',
+  })
 }
 
 function presentKey(row: KeyRow) {

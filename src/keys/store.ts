@@ -87,12 +87,20 @@ const SET_RATE_LIMIT = statement<{ id: string; name: string }>(
    returning id, name`,
 )
 
+// Locked in order first: two processes that flush at once must not wait for each other in a circle.
 const TOUCH_KEYS = statement<object>(
   'keys.touch_keys',
   `update api_key
    set last_used_at = greatest(api_key.last_used_at, used.at)
    from unnest($1::uuid[], $2::timestamptz[]) as used (id, at)
-   where api_key.id = used.id`,
+   join (
+     select id
+     from api_key
+     where id = any ($1::uuid[])
+     order by id
+     for no key update
+   ) as locked on locked.id = used.id
+   where api_key.id = locked.id`,
 )
 
 export type NewKey = {
@@ -162,7 +170,5 @@ export async function setRateLimit(tx: Tx, id: string, per_minute: number) {
 }
 
 export async function touchKeys(db: Queryable, uses: ReadonlyMap<string, Date>): Promise<void> {
-  // In id order, so that two processes that flush at once cannot wait for each other in a circle.
-  const sorted = [...uses].sort(([left], [right]) => (left < right ? -1 : 1))
-  await db.run(TOUCH_KEYS, [sorted.map(([id]) => id), sorted.map(([, at]) => at)])
+  await db.run(TOUCH_KEYS, [[...uses.keys()], [...uses.values()]])
 }

@@ -22,8 +22,8 @@ const BUFFER_BYTES = 4096
 const FLUSH_INTERVAL_MS = 200
 
 /**
- * Every line passes `redact` as text on its way out: a secret is taken out wherever it stands. Watching named
- * fields instead cost three times as much and saw only those.
+ * Every line but those of `logRequest` passes `redact` as text on its way out: a secret is taken out wherever
+ * it stands. Watching named fields instead cost three times as much and saw only those.
  */
 export function createLog(options: { level: string; destination?: DestinationStream }): Log {
   const destination = options.destination ?? standardOutput()

@@ -31,12 +31,31 @@ export async function migrate(url: string): Promise<string[]> {
   }
 }
 
+/** What `migrate` would apply. Changes nothing. */
+export async function missingMigrations(url: string): Promise<string[]> {
+  const client = new Client(connectionConfig(url, 'svc migrate'))
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ made: boolean }>(
+      "select to_regclass('migration') is not null as made",
+    )
+    const done = rows[0]?.made ? await appliedMigrations(client) : new Set<string>()
+    return (await migrationFiles()).filter((name) => !done.has(name))
+  } finally {
+    await client.end()
+  }
+}
+
+async function appliedMigrations(client: Client): Promise<Set<string>> {
+  const { rows } = await client.query<{ name: string }>('select name from migration')
+  return new Set(rows.map((row) => row.name))
+}
+
 async function applyMissing(client: Client): Promise<string[]> {
   await client.query(
     'create table if not exists migration (name text primary key, applied_at timestamptz not null default now())',
   )
-  const { rows } = await client.query<{ name: string }>('select name from migration')
-  const done = new Set(rows.map((row) => row.name))
+  const done = await appliedMigrations(client)
   const applied: string[] = []
   for (const name of await migrationFiles()) {
     if (done.has(name)) continue

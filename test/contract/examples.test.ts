@@ -25,7 +25,8 @@ test('every example body passes the validation of its own endpoint', async () =>
     const credential = security === 'api_key' ? { 'x-api-key': key } : security ? bearer : {}
     const body = schemaExample(document, schema, { optional: 'illustrated' })
     const reply = await service.post(path, body, { ...credential, 'idempotency-key': 'example' })
-    assert.notEqual(reply.statusCode, 400, `${path}: ${JSON.stringify(body)} got ${reply.body}`)
+    const refused = reply.statusCode >= 500 || [400, 401, 403].includes(reply.statusCode)
+    assert.ok(!refused, `${path}: ${JSON.stringify(body)} got ${reply.statusCode} ${reply.body}`)
   }
   assert.ok(tried >= 5)
 })

@@ -117,7 +117,17 @@ function brokenArbitrary(): fc.Arbitrary<string> {
 
 function textArbitrary(schema: JsonSchema): fc.Arbitrary<string> {
   if (schema.format === 'date-time') {
-    return fc.date({ noInvalidDate: true }).map((date) => date.toISOString())
+    const edges = [
+      '2030-12-31T23:59:60Z',
+      '2030-01-01T00:00:00+00',
+      '9999-12-31T23:59:59-23:59',
+      '0001-01-01T00:00:00Z',
+      '2030-01-01t00:00:00z',
+    ]
+    return fc.oneof(
+      fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+      fc.constantFrom(...edges),
+    )
   }
   const minLength = schema.minLength ?? 0
   const maxLength = Math.min(schema.maxLength ?? TEXT_LENGTH_MAX, TEXT_LENGTH_MAX)
