@@ -23,7 +23,7 @@ type ProviderConfig = Pick<
 
 type SandboxUrls = { openai: string; anthropic: string; google: string }
 
-export type WithSandbox = { config: Config; close(): void }
+export type WithSandbox = { config: Config; close: () => void }
 
 /** Starts the stand-ins where they are wanted; the returned settings lead to them. */
 export async function startSandboxProcess(config: Config, log: Log): Promise<WithSandbox> {

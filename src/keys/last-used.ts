@@ -20,13 +20,11 @@ export class LastUsed {
     const uses = [...this.#uses]
     this.#uses = new Map()
     for (let start = 0; start < uses.length; start += BATCH_MAX) {
-      try {
-        await touchKeys(db, new Map(uses.slice(start, start + BATCH_MAX)))
-      } catch (error) {
-        // For the next flush, unless the key was used again meanwhile.
-        for (const [id, at] of uses.slice(start)) if (!this.#uses.has(id)) this.#uses.set(id, at)
+      await touchKeys(db, new Map(uses.slice(start, start + BATCH_MAX))).catch((error: unknown) => {
+        // For the next flush, with those that were used again meanwhile on top.
+        this.#uses = new Map([...uses.slice(start), ...this.#uses])
         throw error
-      }
+      })
     }
   }
 }
