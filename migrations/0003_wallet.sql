@@ -57,7 +57,6 @@ create table hold (
 create table key_spend (
   spent bigint not null,
   held bigint not null,
-  limit_credits bigint not null,
   bucket smallint not null,
   key_id uuid not null,
   period date not null,
@@ -230,21 +229,36 @@ begin
 end $$;
 select guard_journal_partition('journal_default');
 
--- Makes the partitions of the month of p_from and of the p_months after it; answers the new names. A new
--- partition locks its parent for a moment. Behind a long reader that moment would queue every settle, so it
--- gives up soon: with two months in hand, the next try is early enough.
+-- Makes the partitions of the month of p_from and of the p_months after it, and of every month that has
+-- rows in DEFAULT; answers the new names. A new partition locks its parent for a moment. Behind a long
+-- reader that moment would queue every settle, so it gives up soon: with two months in hand, the next try is
+-- early enough.
+-- PostgreSQL makes no partition for a month of which DEFAULT has rows. These cannot be deleted either, so
+-- DEFAULT is set aside whole, its rows are posted again through the parent, under all its guards, and the
+-- table that was set aside is dropped if every row arrived: all in one transaction.
 create function make_ledger_partitions(p_from timestamptz, p_months integer) returns setof text
 language plpgsql set lock_timeout = '250ms' as $$
 declare
-  parent text;
-  child text;
-  month timestamp;
+  parent text; child text; months timestamp[]; month timestamp;
+  stray_months timestamp[]; strays bigint; moved bigint;
 begin
   -- Two processes may come here at once; the second then finds the work done.
   perform pg_advisory_xact_lock(7233003);
+  select array_agg(date_trunc('month', p_from at time zone 'UTC') + make_interval(months => i)) into months
+  from generate_series(0, p_months) i;
   foreach parent in array array['journal', 'usage_event'] loop
-    for i in 0..p_months loop
-      month := date_trunc('month', p_from at time zone 'UTC') + make_interval(months => i);
+    execute format('select array_agg(distinct date_trunc(''month'', at at time zone ''UTC'')) from %I',
+      parent || '_default') into stray_months;
+    if stray_months is not null then
+      execute format('alter table %I detach partition %I', parent, parent || '_default');
+      execute format('alter table %I rename to %I', parent || '_default', parent || '_stray');
+      execute format('create table %I partition of %I default', parent || '_default', parent);
+      if parent = 'journal' then
+        perform guard_journal_partition('journal_default');
+      end if;
+    end if;
+
+    foreach month in array months || stray_months loop
       child := parent || to_char(month, '"_y"YYYY"m"MM');
       continue when to_regclass(child) is not null;
       execute format('create table %I partition of %I for values from (%L) to (%L)',
@@ -254,6 +268,16 @@ begin
       end if;
       return next child;
     end loop;
+
+    if stray_months is not null then
+      execute format('select count(*) from %I', parent || '_stray') into strays;
+      execute format('insert into %I select * from %I', parent, parent || '_stray');
+      get diagnostics moved = row_count;
+      if moved <> strays then
+        raise exception '% of % rows of % arrived', moved, strays, parent;
+      end if;
+      execute format('drop table %I', parent || '_stray');
+    end if;
   end loop;
 end $$;
 select make_ledger_partitions(now(), 2);
@@ -386,7 +410,7 @@ begin
   for no key update;
 
   if with_limits then
-    perform lock_key_spend(p_spend_buckets, p_spend_key_ids, p_spend_periods, p_spend_limits);
+    perform lock_key_spend(p_spend_buckets, p_spend_key_ids, p_spend_periods, true);
   end if;
 
   for r in
@@ -473,17 +497,16 @@ begin
   from unnest(o_states, o_granted) with ordinality as o (state, granted);
 end $$;
 
--- Locks the counters of spend limits, after the wallets and in order; makes those that are missing.
+-- Locks the counters of spend limits, after the wallets and in order; makes those that are missing if told.
 create function lock_key_spend(
-  p_buckets smallint[], p_key_ids uuid[], p_periods date[], p_limits bigint[]
+  p_buckets smallint[], p_key_ids uuid[], p_periods date[], p_make_missing boolean
 ) returns void
 language plpgsql as $$
 begin
-  insert into key_spend (bucket, key_id, period, spent, held, limit_credits)
-  select u.bucket, u.key_id, u.period, 0, 0, min(u.spend_limit)
-  from unnest(p_buckets, p_key_ids, p_periods, p_limits) as u (bucket, key_id, period, spend_limit)
-  where u.key_id is not null and u.spend_limit is not null
-  group by u.bucket, u.key_id, u.period
+  insert into key_spend (bucket, key_id, period, spent, held)
+  select distinct u.bucket, u.key_id, u.period, 0, 0
+  from unnest(p_buckets, p_key_ids, p_periods) as u (bucket, key_id, period)
+  where u.key_id is not null and p_make_missing
   order by u.bucket, u.key_id, u.period
   on conflict (bucket, key_id, period) do nothing;
 
@@ -551,7 +574,7 @@ begin
   for no key update;
 
   if with_limits then
-    perform lock_key_spend(p_spend_buckets, p_spend_key_ids, p_spend_periods, p_spend_limits);
+    perform lock_key_spend(p_spend_buckets, p_spend_key_ids, p_spend_periods, true);
   end if;
 
   for r in
@@ -761,7 +784,7 @@ begin
   where w.bucket = g.bucket and w.id = g.wallet_id;
 
   perform lock_key_spend(array_agg(g.spend_bucket), array_agg(g.spend_key_id),
-    array_agg(g.spend_period), array_agg(null::bigint))
+    array_agg(g.spend_period), false)
   from unnest(gone) g
   where g.spend_key_id is not null
   having count(*) > 0;

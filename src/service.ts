@@ -13,7 +13,7 @@ import { lastUsedJob } from './keys/last-used.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { type Job, Worker } from './platform/worker.ts'
-import { leaseJob, walletJobs } from './wallet/jobs.ts'
+import { leaseJob, prepareLedger, walletJobs } from './wallet/jobs.ts'
 
 /** How long a database that is still starting is waited for. */
 const DATABASE_WAIT_MS = 60_000
@@ -61,6 +61,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const early_address = cluster.isWorker ? undefined : await listen()
     await migrateWhenReachable(database_url, log, signal)
     await parts.feed.start()
+    await prepareLedger(parts)
     await parts.wallet.start()
     worker.start(jobsOf(parts))
     parts.lifecycle.phase = 'ready'

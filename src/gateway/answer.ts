@@ -18,6 +18,10 @@ export class Answer {
   #frames: AsyncIterator<UpstreamFrame> | undefined
   #first: UpstreamFrame | undefined
   #first_byte_ms: number | undefined
+  /** Names the call where the provider sends no request id. */
+  #answer_id: string | undefined
+  /** We ended it, not the provider. */
+  #given_up = false
 
   constructor(call: ChatCall, order: Order, departure: Departure) {
     this.#departure = departure
@@ -28,6 +32,10 @@ export class Answer {
 
   /** Calls the provider and waits for the first piece: until then a fault can still be an HTTP error. */
   async open(call: ChatCall, order: Order): Promise<void> {
+    if (this.#departure.client_left) {
+      this.fault = clientLeft('the client left before the provider was asked')
+      return
+    }
     try {
       this.#reply = await order.upstream.open({
         request: call.request,
@@ -39,7 +47,7 @@ export class Answer {
       })
       this.#frames = this.#reply.frames[Symbol.asyncIterator]()
     } catch (error) {
-      this.fault = toFault(error)
+      this.#fail(error)
     }
     this.#first = await this.#read()
   }
@@ -48,16 +56,23 @@ export class Answer {
     for (let frame = this.#first; frame; frame = await this.#read()) yield frame
   }
 
-  /** A provider that failed before any output costs nothing; a client that left after asking does. */
+  /** It cannot be passed on any further: ends the provider's work, and what came before still counts. */
+  async breakOff(error: unknown): Promise<void> {
+    this.fault ??=
+      error instanceof ApiError ? error : new ApiError('internal_error', { cause: error })
+    await this.#frames?.return?.()
+  }
+
+  /** A provider that failed before any output costs nothing, whoever was listening; a call we ended does. */
   get is_free(): boolean {
-    return this.fault !== undefined && !this.#meter.has_output && !this.#departure.client_left
+    return this.fault !== undefined && !this.#meter.has_output && !this.#given_up
   }
 
   record(): CallRecord {
     const outcome = this.#departure.client_left ? 'client_left' : this.fault ? 'failed' : 'complete'
     return {
       metered: this.#meter.conclude(),
-      provider_request_id: this.#reply?.request_id,
+      provider_request_id: this.#reply?.request_id ?? this.#answer_id,
       first_byte_ms: this.#first_byte_ms,
       total_ms: this.#elapsed(),
       outcome,
@@ -70,12 +85,19 @@ export class Answer {
       const { done, value } = await this.#frames.next()
       if (done) return undefined
       this.#first_byte_ms ??= this.#elapsed()
+      const [start] = value.events
+      if (start?.kind === 'start') this.#answer_id = start.id
       this.#meter.observe(value.events)
       return value
     } catch (error) {
-      this.fault = toFault(error)
+      this.#fail(error)
       return undefined
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#given_up = this.#departure.signal.aborted
+    this.fault = this.#given_up ? clientLeft('the client left') : toFault(error)
   }
 
   #elapsed(): number {
@@ -85,4 +107,9 @@ export class Answer {
 
 function toFault(error: unknown): ApiError {
   return error instanceof ApiError ? error : new ApiError('upstream_error', { cause: error })
+}
+
+/** Nobody reads it; it keeps a client's leaving apart from a provider's failure in logs and metrics. */
+function clientLeft(detail: string): ApiError {
+  return new ApiError('bad_request', { status: 499, detail })
 }

@@ -3,7 +3,7 @@
 
 import { disconnectPolicy } from '../catalog/models.ts'
 import { renderError } from '../http/error-handler.ts'
-import type { ApiError } from '../platform/errors.ts'
+import { ApiError } from '../platform/errors.ts'
 import { Answer } from './answer.ts'
 import { Departure } from './departure.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
@@ -25,12 +25,14 @@ export async function completeChat(
   return await withAnswer(parts, { call, order, gone }, async (answer) => {
     const frames: UpstreamFrame[] = []
     for await (const frame of answer.frames()) frames.push(frame)
-    if (answer.fault) {
-      await conclude(parts, { call, order, answer })
-      throw answer.fault
+    const svc = await conclude(parts, { call, order, answer })
+    if (answer.fault) throw svc ? withoutRetry(answer.fault) : answer.fault
+    if (!svc) throw new Error('an answer without a fault is charged')
+    try {
+      return presentReply(call, order, frames, svc)
+    } catch (error) {
+      throw withoutRetry(error)
     }
-    const svc = await settleCall(parts, call, order, answer.record())
-    return presentReply(call, order, frames, svc)
   })
 }
 
@@ -43,27 +45,47 @@ export async function streamChat(
   const order = await placeOrder(parts, call)
   await withAnswer(parts, { call, order, gone: client.gone }, async (answer) => {
     if (answer.fault) {
-      await conclude(parts, { call, order, answer })
-      throw answer.fault
+      const svc = await conclude(parts, { call, order, answer })
+      throw svc ? withoutRetry(answer.fault) : answer.fault
     }
     const { model, include_usage } = call.request
     const writer = call.dialect.openStream({ model, created: order.placed_at, include_usage })
     client.start()
     const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())
-    try {
-      const relays = order.upstream.dialect === call.dialect.name
+    const relays = order.upstream.dialect === call.dialect.name
+    await guarded(parts, { call, answer }, async () => {
       for await (const frame of answer.frames()) {
         await client.write(relays ? writer.relay(frame) : translate(writer, frame))
       }
+    })
+    const svc = await guarded(parts, { call, answer }, () =>
+      conclude(parts, { call, order, answer }),
+    )
+    stopKeepAlive()
+    try {
+      const last =
+        svc && !answer.fault ? writer.finish(svc) : describeFault(parts, call, writer, answer)
+      await client.write(last)
     } finally {
-      stopKeepAlive()
+      // Whatever goes wrong with its last words, a stream that has begun ends.
+      client.end()
     }
-    const svc = await conclude(parts, { call, order, answer })
-    const last =
-      svc && !answer.fault ? writer.finish(svc) : describeFault(parts, call, writer, answer.fault)
-    await client.write(last)
-    client.end()
   })
+}
+
+/** Once the stream has begun, a mistake of ours ends it as one of the provider's does: nobody would see it thrown. */
+async function guarded<Result>(
+  parts: ChatParts,
+  { call, answer }: { call: ChatCall; answer: Answer },
+  step: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await step()
+  } catch (error) {
+    parts.log.error({ err: error, request_id: call.request_id }, 'a stream failed')
+    await answer.breakOff(error)
+    return undefined
+  }
 }
 
 type Asked = { call: ChatCall; order: Order; gone: AbortSignal }
@@ -74,7 +96,7 @@ async function withAnswer<Result>(
   work: (answer: Answer) => Promise<Result>,
 ): Promise<Result> {
   const policy = disconnectPolicy(order.model, reasons(call.request))
-  const departure = new Departure(gone, { policy, drains: parts.drains })
+  const departure = new Departure(gone, { policy, drains: parts.drains, stop: call.stop })
   try {
     const answer = new Answer(call, order, departure)
     await answer.open(call, order)
@@ -89,10 +111,40 @@ async function conclude(
   parts: ChatParts,
   { call, order, answer }: { call: ChatCall; order: Order; answer: Answer },
 ): Promise<SvcNumbers | undefined> {
-  if (!answer.is_free) return await settleCall(parts, call, order, answer.record())
-  await parts.ledger().release(order.hold)
-  parts.metrics.gateway_calls.labels(order.model.name, 'free').inc()
-  return undefined
+  if (answer.is_free) {
+    await parts.ledger().release(order.hold)
+    parts.metrics.gateway_calls.labels(order.model.name, 'free').inc()
+    return undefined
+  }
+  try {
+    return await settleCall(parts, call, order, answer.record())
+  } catch (error) {
+    void giveBack(parts, order)
+    throw withoutRetry(error)
+  }
+}
+
+/** A call that cannot be charged must not block the wallet as well; if this fails too, the hold expires. */
+async function giveBack(parts: ChatParts, order: Order): Promise<void> {
+  try {
+    await parts.ledger().release(order.hold)
+  } catch (error) {
+    parts.log.warn({ err: error, hold: order.hold.id }, 'a hold is left to expire')
+  }
+}
+
+/** Tells the official clients not to ask again for what the provider has already done. */
+function withoutRetry(thrown: unknown): ApiError {
+  const error =
+    thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown })
+  return new ApiError(error.code, {
+    message: error.message,
+    status: error.status,
+    cause: error.cause,
+    headers: { ...error.headers, 'x-should-retry': 'false' },
+    ...(error.hint !== undefined && { hint: error.hint }),
+    ...(error.detail !== undefined && { detail: error.detail }),
+  })
 }
 
 function presentReply(
@@ -123,7 +175,7 @@ function describeFault(
   parts: ChatParts,
   call: ChatCall,
   writer: DialectStream,
-  fault: ApiError | undefined,
+  { fault }: Answer,
 ): string {
   if (!fault) return ''
   const { request_id, dialect } = call

@@ -37,6 +37,8 @@ export type ChatCall = {
   payer: Payer
   key: KeyPrincipal
   request_id: string
+  /** Ends the provider's work because this process ends. */
+  stop: AbortSignal
 }
 
 export type Order = {

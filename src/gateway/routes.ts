@@ -14,8 +14,11 @@ import type { Dialect } from './dialects/dialect.ts'
 import { openAiDialect } from './dialects/openai.ts'
 import { EventStream } from './event-stream.ts'
 import { type ChatCall, type ChatParts, requireChatModel } from './order.ts'
+import { RunningCalls } from './running-calls.ts'
 
 export type GatewayParts = ChatParts & { db: Db }
+
+type RouteParts = GatewayParts & { running: RunningCalls }
 
 const BODY_LIMIT_BYTES = 10 * 1024 * 1024
 
@@ -55,7 +58,9 @@ const MessagesBody = Type.Object({
   stream: Stream,
 })
 
-export function gatewayRoutes(app: App, parts: GatewayParts): void {
+export function gatewayRoutes(app: App, given: GatewayParts): void {
+  const parts: RouteParts = { ...given, running: new RunningCalls() }
+  app.addHook('onClose', () => parts.running.finish())
   const chat = { summary: 'Chat completion', tags: ['Chat'], description: CHAT_DESCRIPTION }
   app.post(
     '/v1/chat/completions',
@@ -86,7 +91,7 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
   messagesRoutes(app, parts)
 }
 
-function messagesRoutes(app: App, parts: GatewayParts): void {
+function messagesRoutes(app: App, parts: RouteParts): void {
   app.post(
     '/v1/messages',
     {
@@ -129,25 +134,30 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
 }
 
 async function answerChat(
-  parts: GatewayParts,
+  parts: RouteParts,
   dialect: Dialect,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const call: ChatCall = {
-    dialect,
-    request: dialect.parse(request.body, request.headers),
-    key: keyOf(request),
-    payer: await resolvePayer(parts.db, request),
-    request_id: request.id,
-  }
+  const chat = dialect.parse(request.body, request.headers)
+  const payer = await resolvePayer(parts.db, request)
   const client = new EventStream(reply)
-  if (call.request.stream) {
-    await streamChat(parts, call, client)
-    return reply
-  }
-  const body = await completeChat(parts, call, client.gone)
-  return reply.type('application/json; charset=utf-8').serializer(String).send(body)
+  return await parts.running.run(async (stop) => {
+    const call: ChatCall = {
+      dialect,
+      request: chat,
+      key: keyOf(request),
+      payer,
+      request_id: request.id,
+      stop,
+    }
+    if (chat.stream) {
+      await streamChat(parts, call, client)
+      return reply
+    }
+    const body = await completeChat(parts, call, client.gone)
+    return reply.type('application/json; charset=utf-8').serializer(String).send(body)
+  })
 }
 
 function acceptAll() {

@@ -1,7 +1,6 @@
 // What comes after: the price of what was used, charged and recorded in one transaction.
 
 import { markupOf, priceUsage } from '../catalog/pricing.ts'
-import { toJson } from '../platform/money.ts'
 import type { Settlement } from '../wallet/holds.ts'
 import type { SvcNumbers } from './dialects/dialect.ts'
 import type { Metered } from './meter.ts'
@@ -55,18 +54,16 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord) {
     reasoning_tokens: usage.reasoning_tokens,
     estimated,
     // The prices it was charged at: a later price list must not change what this row says.
-    details: JSON.parse(
-      toJson({
-        upstream_id: order.model.upstream_id,
-        prices: order.model.prices,
-        raw_usage: raw,
-        request_id: call.request_id,
-        provider_request_id: record.provider_request_id,
-        first_byte_ms: record.first_byte_ms,
-        total_ms: record.total_ms,
-        outcome: record.outcome,
-      }),
-    ),
+    details: {
+      upstream_id: order.model.upstream_id,
+      prices: order.model.prices,
+      raw_usage: raw,
+      request_id: call.request_id,
+      provider_request_id: record.provider_request_id,
+      first_byte_ms: record.first_byte_ms,
+      total_ms: record.total_ms,
+      outcome: record.outcome,
+    },
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Batcher, type BatcherOptions, type Failure, GivenUp } from './batcher.ts'
+import { ApiError } from './errors.ts'
 
 class Wanted extends Error {
   readonly failure: Failure
@@ -120,16 +121,51 @@ describe('a batcher', () => {
     }
   })
 
-  it('stops after a few conflicts', async () => {
-    let tries = 0
+  it('halves a batch after a few conflicts, and tries a single item until it is given up', async () => {
+    const sizes: number[] = []
     const batcher = make({
-      send: () => {
-        tries++
-        return Promise.reject(new Wanted('conflict'))
+      give_up_after_ms: 2_000,
+      send: async (items) => {
+        sizes.push(items.length)
+        if (items.length > 1 || sizes.length < 12) throw new Wanted('conflict')
+        return [...items]
       },
     })
-    await assert.rejects(batcher.submit(1), Wanted)
-    assert.equal(tries, 5)
+    assert.deepEqual(await Promise.all([batcher.submit(1), batcher.submit(2)]), [1, 2])
+    assert.deepEqual(sizes.slice(0, 7), [2, 2, 2, 2, 2, 1, 1])
+    assert.equal(sizes.length, 13)
+    const hopeless = make({
+      give_up_after_ms: 60,
+      send: () => Promise.reject(new Wanted('conflict')),
+    })
+    await assert.rejects(hopeless.submit(1), GivenUp)
+  })
+
+  it('lets no error of the database out, but an answer of ours as it is', async () => {
+    const causes = [new Wanted('refused'), new ApiError('insufficient_credits')]
+    for (const cause of causes) {
+      const batcher = make({ send: () => Promise.reject(cause) })
+      const error: unknown = await batcher.submit(1).catch((reason: unknown) => reason)
+      assert.ok(error instanceof ApiError)
+      if (cause instanceof ApiError) {
+        assert.equal(error, cause)
+        continue
+      }
+      assert.equal(error.code, 'service_unavailable')
+      assert.equal(error.cause, cause)
+      assert.equal(error.headers['retry-after'], '1')
+    }
+  })
+
+  it('does not say that nothing was changed when it does not know', async () => {
+    const batcher = make({
+      give_up_after_ms: 20,
+      send: () => Promise.reject(new Wanted('retry')),
+    })
+    const error: unknown = await batcher.submit(1).catch((reason: unknown) => reason)
+    assert.ok(error instanceof GivenUp)
+    assert.match(error.message, /may or may not have been made/)
+    assert.doesNotMatch(`${error.message} ${error.hint}`, /nothing was changed/)
   })
 
   it('answers everything it took when it closes, and takes nothing more', async () => {

@@ -6,7 +6,8 @@ import { ApiError } from './errors.ts'
 
 /**
  * What a failed batch means. `retry`: the outcome is unknown or the server is away, and the items are safe
- * to send again. `conflict`: the server asked us to try again. `refused`: some item in it is bad.
+ * to send again. `conflict`: the server asked us to try again; fewer items at once may help. `refused`: some
+ * item in it is bad, and nothing of the batch was done.
  */
 export type Failure = 'retry' | 'conflict' | 'refused'
 
@@ -38,7 +39,16 @@ type Entry<Item, Result> = {
 }
 
 /** The item was sent, or may have been; nobody knows what became of it. Sending it again finds out. */
-export class GivenUp extends ApiError {}
+export class GivenUp extends ApiError {
+  constructor(lane: string) {
+    super('service_unavailable', {
+      message: 'The connection to the database was lost: the change may or may not have been made.',
+      hint: 'Look before you repeat it; with an Idempotency-Key simply repeat it.',
+      detail: `${lane} lane gave up; the outcome is unknown`,
+      headers: { 'retry-after': '1' },
+    })
+  }
+}
 
 const CONFLICT_TRIES = 5
 const BACKOFF_START_MS = 20
@@ -102,7 +112,8 @@ export class Batcher<Item, Result> {
       const failure = await this.#attempt(entries)
       if (!failure) return
       if (failure.kind === 'conflict') conflicts++
-      if (failure.kind === 'refused' || conflicts >= CONFLICT_TRIES) {
+      const contested = conflicts >= CONFLICT_TRIES && entries.length > 1
+      if (failure.kind === 'refused' || contested) {
         await this.#isolate(entries, failure.error)
         return
       }
@@ -138,7 +149,7 @@ export class Batcher<Item, Result> {
   /** Halves until the bad item stands alone, so that it fails alone. */
   async #isolate(entries: readonly Entry<Item, Result>[], error: unknown): Promise<void> {
     if (entries.length === 1) {
-      entries[0]?.reject(error)
+      entries[0]?.reject(asApiError(error, `${this.#options.name} lane refused the item`))
       return
     }
     const middle = Math.ceil(entries.length / 2)
@@ -155,8 +166,7 @@ export class Batcher<Item, Result> {
         continue
       }
       this.#options.observe?.({ kind: 'given_up' })
-      const detail = `${this.#options.name} lane gave up; the outcome is unknown`
-      entry.reject(new GivenUp('service_unavailable', { detail, headers: { 'retry-after': '1' } }))
+      entry.reject(new GivenUp(this.#options.name))
     }
     return live
   }
@@ -173,6 +183,11 @@ function turn(): Promise<void> {
   })
 }
 
-function busy(detail: string): ApiError {
-  return new ApiError('service_unavailable', { detail, headers: { 'retry-after': '1' } })
+function busy(detail: string, cause?: unknown): ApiError {
+  return new ApiError('service_unavailable', { detail, cause, headers: { 'retry-after': '1' } })
+}
+
+/** What the server said is for the log; it may quote the item. */
+function asApiError(error: unknown, detail: string): ApiError {
+  return error instanceof ApiError ? error : busy(detail, error)
 }

@@ -143,6 +143,16 @@ function createLedgerMetrics(registers: Registry[]) {
       labelNames: ['reason'] as const,
       registers,
     }),
+    ledger_leases_lost: new Counter({
+      name: 'svc_ledger_leases_lost_total',
+      help: 'Times this process found its lease gone and took a new one; holds of the old one are swept.',
+      registers,
+    }),
+    ledger_audit_failures: new Counter({
+      name: 'svc_ledger_audit_failures_total',
+      help: 'Run-time checks of the ledger that could not be made. Nothing is proved while they fail.',
+      registers,
+    }),
     ledger_invariant_breaks: new Counter({
       name: 'svc_ledger_invariant_breaks_total',
       help: 'Differences found by a run-time check of the ledger. Anything above 0 is an alarm.',

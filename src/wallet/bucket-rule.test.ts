@@ -12,24 +12,47 @@ import { bucketOf, mintWalletId } from './bucket.ts'
 const OWNED =
   'wallet|hold|key_spend|journal|journal_default|usage_event|usage_event_default|developer_earning|outbox|idempotency'
 const REFERENCE = new RegExp(
-  `\\b(?:from|join|into|update|using)\\s+(?:only\\s+)?(?:${OWNED})\\b`,
+  `\\b(from|join|into|update|using)\\s+(?:only\\s+)?(?:${OWNED})\\b(?:\\s+(?:as\\s+)?(?!${words(
+    'where set on group order left right full inner cross join limit for using returning union values select',
+  )})(\\w+))?`,
   'g',
 )
+/** What a bucket may be bound to: a parameter, a list of them, or the bucket of something that is bound. */
+const BOUND = String.raw`(?:\$\d|p_\w+|any\s*\(\s*(?:\$\d|p_\w+)|\w+\.(?:spend_)?bucket\b)`
 
 const url = await createDatabase()
 const source = new URL('../', import.meta.url)
 for (const file of globSync('*/*store.ts', { cwd: source }))
   await import(String(new URL(file, source)))
 
-/** Statements that name fewer buckets than owned tables. */
+function words(list: string): string {
+  return `(?:${list.replaceAll(' ', '|')})\\b`
+}
+
+/** Statements with a reference to an owned table whose bucket they do not bind. */
 function offenders(statements: readonly { name: string; text: string }[]): string[] {
-  return statements
-    .filter(({ text }) => {
-      const references = text.match(REFERENCE)?.length ?? 0
-      const buckets = text.match(/\bbucket\b/g)?.length ?? 0
-      return references > buckets
-    })
-    .map((statement) => statement.name)
+  return statements.filter(({ text }) => !bindsBuckets(text)).map((statement) => statement.name)
+}
+
+function bindsBuckets(text: string): boolean {
+  const references = [...text.matchAll(REFERENCE)]
+  const insertions = references.filter(([, how]) => how === 'into').length
+  const filled =
+    text.match(new RegExp(`\\binto\\s+(?:${OWNED})\\s*\\([^)]*\\bbucket\\b`, 'g')) ?? []
+  if (filled.length < insertions) return false
+  const reads = references.filter(([, how]) => how !== 'into')
+  const aliases = reads.flatMap(([, , alias]) => (alias === undefined ? [] : [alias]))
+  if (!aliases.every((alias) => bindsAlias(text, alias))) return false
+  const bound = text.match(new RegExp(`(?<![.\\w])bucket\\s*=\\s*${BOUND}`, 'g')) ?? []
+  return bound.length >= reads.length - aliases.length
+}
+
+function bindsAlias(text: string, alias: string): boolean {
+  return [
+    `\\b${alias}\\.bucket\\s*=\\s*${BOUND}`,
+    `\\.(?:spend_)?bucket\\s*=\\s*${alias}\\.bucket\\b`,
+    `\\(${alias}\\.bucket,[^)]*\\)\\s+in\\s*\\(\\s*select\\b`,
+  ].some((binding) => new RegExp(binding).test(text))
 }
 
 describe('the bucket rule', () => {
@@ -58,9 +81,31 @@ describe('the bucket rule', () => {
     assert.deepEqual(offenders(statements), [])
   })
 
-  it('would notice a statement without a bucket', () => {
-    const text = 'select posted from wallet where id = $1'
-    assert.deepEqual(offenders([{ name: 'bad', text }]), ['bad'])
+  it('would notice a statement that does not bind a bucket', () => {
+    const bad = [
+      'select posted from wallet where id = $1',
+      'select bucket, posted from wallet where id = $1',
+      'select w.bucket from wallet w where w.id = $1 order by w.bucket',
+      'select bucket from wallet where bucket is not null and id = $1',
+      'select 1 from journal j join usage_event u on u.id = j.tx where j.bucket = $1',
+      'select 1 from hold where bucket = $1 union select 1 from wallet where id = $2',
+      'insert into hold (id, amount) values ($1, $2) returning bucket',
+      'update wallet w set held = 0 where w.id = $1 returning w.bucket',
+      'delete from hold where id = $1 returning bucket',
+    ]
+    const statements = bad.map((text) => ({ name: text, text }))
+    assert.deepEqual(offenders(statements), bad)
+  })
+
+  it('takes a parameter, a list of them and a join for a binding', () => {
+    const good = [
+      'select posted from wallet where bucket = $1::smallint and id = $2',
+      'select posted from wallet where bucket = any ($1::smallint[])',
+      'select 1 from journal j join usage_event u on u.bucket = j.bucket where j.bucket = $1',
+      'select 1 from wallet w where (w.bucket, w.id) in (select b, i from unnest($1, $2) as u (b, i))',
+      'insert into hold (bucket, id) values ($1, $2)',
+    ]
+    assert.deepEqual(offenders(good.map((text) => ({ name: text, text }))), [])
   })
 
   it('every table with a wallet in it has the bucket first in its key', async () => {

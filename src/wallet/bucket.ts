@@ -6,6 +6,11 @@ import { mintId } from '../platform/tokens.ts'
 
 export const BUCKET_COUNT = 64
 
+export const ALL_BUCKETS: readonly number[] = Array.from(
+  { length: BUCKET_COUNT },
+  (_, index) => index,
+)
+
 /** Bits of the tag below the bucket, spare for later splits. */
 const SPARE_BITS = 6
 

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { Client } from 'pg'
 import { createDatabase, openDb } from '../../test/support/database.ts'
-import { chargeOf, holdOf, makeLedger, makeWallets, silent } from '../../test/wallet/support.ts'
-import { systemClock } from '../platform/clock.ts'
+import { collectLog } from '../../test/support/log.ts'
+import { chargeOf, holdOf, makeLedger, makeWallets } from '../../test/wallet/support.ts'
+import { FrozenClock, systemClock } from '../platform/clock.ts'
 import { createMetrics } from '../platform/metrics.ts'
-import { mintWalletId } from './bucket.ts'
-import { checkLedger } from './check.ts'
-import { ALL_BUCKETS, audit } from './jobs.ts'
+import { ALL_BUCKETS, mintWalletId } from './bucket.ts'
+import { checkLedger, proveBook } from './check.ts'
+import { audit, walletJobs } from './jobs.ts'
 import { transferCredits } from './ledger.ts'
 
 const url = await createDatabase()
@@ -96,8 +97,10 @@ describe('the ledger check', () => {
       await client.query(text)
       await client.query('commit')
       const report = await checkLedger(db)
+      const spans = (await proveBook(db)).proofs.some(({ name }) => name === proof)
       const metrics = createMetrics()
-      await audit({ db, clock: systemClock, log: silent, metrics }, ALL_BUCKETS)
+      const { log, lines } = collectLog()
+      await audit({ db, clock: systemClock, log, metrics }, spans ? 'book' : ALL_BUCKETS)
       await client.query('begin; set local session_replication_role = replica')
       for (const table of [
         'journal',
@@ -118,6 +121,11 @@ describe('the ledger check', () => {
       assert.ok(found.first)
       const counted = await metrics.ledger_invariant_breaks.get()
       assert.ok(counted.values.some((value) => value.labels['invariant'] === proof))
+      const line = lines().find((candidate) => candidate['invariant'] === proof)
+      assert.deepEqual(
+        { level: line?.level, alarm: line?.['alarm'], first: line?.['first'] },
+        { level: 'error', alarm: 'ledger', first: found.first },
+      )
     })
   }
 
@@ -136,5 +144,59 @@ describe('the ledger check', () => {
     stop.abort()
     assert.ok((await Promise.all(calls)).every((count) => count > 0))
     await busy.close()
+  })
+})
+
+describe('the audit', () => {
+  const DAY_MS = 24 * 3_600_000
+
+  /** On a database that does not answer: every run fails and says what it would have looked at. */
+  async function failingAudit() {
+    const gone = openDb(url)
+    await gone.close()
+    const clock = new FrozenClock(new Date())
+    const metrics = createMetrics()
+    const { log, lines } = collectLog()
+    const jobs = walletJobs({ db: gone, clock, log, metrics })
+    const job = jobs.find(({ name }) => name === 'wallet.audit')
+    assert.ok(job)
+    const run = () => assert.rejects(job.run(new AbortController().signal))
+    return { clock, metrics, run, lines, parts: () => lines().map((line) => line['part']) }
+  }
+
+  it('that fails is an alarm, and the next run goes on with the next bucket', async () => {
+    const { metrics, run, lines, parts } = await failingAudit()
+    for (let i = 0; i < 64; i++) await run()
+    assert.deepEqual(
+      parts()
+        .flat()
+        .map(Number)
+        .toSorted((left, right) => left - right),
+      ALL_BUCKETS,
+    )
+    for (const line of lines()) assert.equal(line['alarm'], 'ledger_audit')
+    assert.equal((await metrics.ledger_audit_failures.get()).values[0]?.value, 64)
+  })
+
+  it('begins at another bucket each time the service starts', async () => {
+    const first_parts = new Set<string>()
+    for (let i = 0; i < 10; i++) {
+      const { run, parts } = await failingAudit()
+      await run()
+      first_parts.add(String(parts()[0]))
+    }
+    assert.ok(first_parts.size > 1)
+  })
+
+  it('proves what spans the buckets once a day', async () => {
+    const { clock, run, parts } = await failingAudit()
+    clock.advance(DAY_MS)
+    for (let i = 0; i < 3; i++) await run()
+    clock.advance(DAY_MS)
+    for (let i = 0; i < 3; i++) await run()
+    assert.deepEqual(
+      parts().map((part) => part === 'book'),
+      [true, false, false, true, false, false],
+    )
   })
 })

@@ -1,12 +1,16 @@
-// What runs beside the calls: the node's lease, the sweeper, and next month's partitions.
+// What runs beside the calls: the node's lease, the sweeper, next month's partitions, and the audit.
 
+import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { LedgerMetrics } from '../platform/metrics.ts'
+import { mintId } from '../platform/tokens.ts'
 import type { Job } from '../platform/worker.ts'
-import { BUCKET_COUNT } from './bucket.ts'
-import { checkLedger } from './check.ts'
+import { ALL_BUCKETS, BUCKET_COUNT } from './bucket.ts'
+import { checkLedger, type LedgerReport, proveBook } from './check.ts'
 import {
   COUNT_STRAY_ROWS,
   DELETE_DEAD_NODES,
@@ -19,6 +23,7 @@ import {
   SWEEP_HOLDS,
 } from './store.ts'
 
+/** Shared by the lease and the lanes: a lease that was lost is replaced in place, and the next hold has it. */
 export type GatewayNode = { node_id: string; epoch: bigint }
 
 export type WalletJobOptions = {
@@ -29,6 +34,8 @@ export type WalletJobOptions = {
   node: GatewayNode
 }
 
+type BackgroundOptions = Omit<WalletJobOptions, 'node'>
+
 const LEASE_MS = 15_000
 const BEAT_EVERY_MS = 5_000
 /** Lease and sweep together stay under 20 s, jitter included: no hold outlives its node for longer. */
@@ -38,16 +45,32 @@ const SWEEP_LIMIT = 500
 const SWEEP_ROUNDS = 100
 const PARTITIONS_EVERY_MS = 3_600_000
 const MONTHS_AHEAD = 2
+/** At the start: somebody else may be making them, or a reader be in the way. */
+const PARTITIONS_TRIES = 5
+const PARTITIONS_RETRY_MS = 300
 const AUDIT_EVERY_MS = 5 * 60_000
 const DAY_MS = 24 * 3_600_000
 const FORGET_NODE_AFTER_MS = DAY_MS
 const FORGET_ANSWER_AFTER_MS = 45 * DAY_MS
 const FORGET_SPEND_AFTER_MS = 62 * DAY_MS
 
-export const ALL_BUCKETS: readonly number[] = Array.from(
-  { length: BUCKET_COUNT },
-  (_, index) => index,
-)
+/**
+ * At every start, after the migrations and before the first posting: a service that stood still for months
+ * finds the partitions of today. It does not fail when they cannot be made: the default partition takes what
+ * comes, the alarm was raised, and the hourly job tries on.
+ */
+export async function prepareLedger(options: BackgroundOptions): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await keepPartitions(options)
+      return
+    } catch (error) {
+      options.log.warn({ err: error, tries }, 'partitions not made')
+      if (tries === PARTITIONS_TRIES) return
+      await sleep(PARTITIONS_RETRY_MS)
+    }
+  }
+}
 
 /** Takes the node's name with a new epoch: holds of its earlier life are now nobody's, and get swept. */
 export async function startNode(
@@ -71,8 +94,7 @@ export function leaseJob(options: WalletJobOptions): Job {
 }
 
 /** In processes that do background work; any number of them. */
-export function walletJobs(options: Omit<WalletJobOptions, 'node'>): Job[] {
-  let next_bucket = 0
+export function walletJobs(options: BackgroundOptions): Job[] {
   return [
     {
       name: 'wallet.sweep',
@@ -87,28 +109,51 @@ export function walletJobs(options: Omit<WalletJobOptions, 'node'>): Job[] {
       run: () => keepPartitions(options),
     },
     { name: 'wallet.forget', every_ms: DAY_MS / 4, run: () => forgetOldRows(options) },
-    {
-      // The whole book a few times a day, a bucket at a time.
-      name: 'wallet.audit',
-      every_ms: AUDIT_EVERY_MS,
-      run: async () => {
-        await audit(options, [next_bucket])
-        next_bucket = (next_bucket + 1) % BUCKET_COUNT
-      },
-    },
+    auditJob(options),
   ]
 }
 
+/**
+ * Every bucket a few times a day, one at a time, and once a day what spans them. Both begin at random: a
+ * service that starts anew often must not look at the same part each time. A part that cannot be checked does
+ * not keep the others from it.
+ */
+function auditJob(options: BackgroundOptions): Job {
+  const { clock } = options
+  let next_bucket = randomInt(BUCKET_COUNT)
+  let book_due_ms = clock.now().getTime() + randomInt(DAY_MS)
+  return {
+    name: 'wallet.audit',
+    every_ms: AUDIT_EVERY_MS,
+    run: async () => {
+      const now_ms = clock.now().getTime()
+      if (now_ms >= book_due_ms) {
+        book_due_ms = now_ms + DAY_MS
+        await audit(options, 'book')
+        return
+      }
+      const bucket = next_bucket
+      next_bucket = (next_bucket + 1) % BUCKET_COUNT
+      await audit(options, [bucket])
+    },
+  }
+}
+
 export async function renewLease(options: WalletJobOptions): Promise<void> {
-  const { db, clock, node, log } = options
+  const { db, clock, node, log, metrics } = options
   const rows = await db.run(RENEW_LEASE, [node.node_id, node.epoch, leaseUntil(clock)])
-  // Another process took the name: its holds are safe, ours will be swept and settle late.
-  if (rows.length === 0) log.error({ alarm: 'ledger_node', node_id: node.node_id }, 'lease lost')
+  if (rows.length > 0) return
+  // This process stood still so long that its lease was forgotten, or another took its name. Its open holds
+  // will be swept and settle late. Under a new name no other process can lose its lease to this one.
+  const lost = node.node_id
+  Object.assign(node, await startNode(db, { node_id: mintId({ at: clock.now() }), clock }))
+  metrics.ledger_leases_lost.inc()
+  log.error({ alarm: 'ledger_node', node_id: lost, new_node_id: node.node_id }, 'lease lost')
 }
 
 /** Gives back what nobody will resolve; answers how many holds. */
 export async function sweepHolds(
-  options: Omit<WalletJobOptions, 'node'>,
+  options: BackgroundOptions,
   signal?: AbortSignal,
 ): Promise<number> {
   const { db, clock, log, metrics } = options
@@ -132,15 +177,25 @@ export async function sweepHolds(
   return swept
 }
 
-export async function keepPartitions(options: Omit<WalletJobOptions, 'node'>): Promise<void> {
+/** Looks first and then mends: what stands in a default partition is moved to the partitions it belongs in. */
+export async function keepPartitions(options: BackgroundOptions): Promise<void> {
   const { db, clock, log, metrics } = options
-  const now = clock.now()
-  const made = await db.run(MAKE_PARTITIONS, [now, MONTHS_AHEAD])
-  if (made.length > 0) log.info({ partitions: made.map((row) => row.name) }, 'partitions made')
   const [stray] = await db.run(COUNT_STRAY_ROWS, [ALL_BUCKETS])
-  if (!stray || stray.count === 0n) return
-  metrics.ledger_invariant_breaks.inc({ invariant: 'default_partition_is_empty' })
-  log.error({ alarm: 'ledger', rows: Number(stray.count) }, 'rows in a default partition')
+  if (stray && stray.count > 0n) {
+    const invariant = 'default_partition_is_empty'
+    metrics.ledger_invariant_breaks.inc({ invariant })
+    log.error({ alarm: 'ledger', invariant, rows: Number(stray.count) }, 'stray rows')
+  }
+  try {
+    const made = await db.run(MAKE_PARTITIONS, [clock.now(), MONTHS_AHEAD])
+    if (made.length > 0) log.info({ partitions: made.map((row) => row.name) }, 'partitions made')
+  } catch (error) {
+    // Busy is no alarm: there are two months to try again in.
+    if (!(error instanceof ApiError)) {
+      log.error({ alarm: 'ledger_partitions', err: error }, 'partitions cannot be made')
+    }
+    throw error
+  }
 }
 
 /** Nodes that are long gone, answers nobody will ask for again, days and months that are over. */
@@ -157,17 +212,28 @@ export async function forgetOldRows(
   ])
 }
 
-/** Checks a part of the book while traffic runs; every difference is an alarm. */
+/** Checks a part of the book while traffic runs; every difference is an alarm, and so is not to know. */
 export async function audit(
-  options: Omit<WalletJobOptions, 'node'>,
-  buckets: readonly number[],
+  options: BackgroundOptions,
+  part: readonly number[] | 'book',
 ): Promise<void> {
-  const report = await checkLedger(options.db, { buckets, bounded: true })
+  const { db, log, metrics } = options
+  let report: LedgerReport
+  try {
+    report =
+      part === 'book'
+        ? await proveBook(db)
+        : await checkLedger(db, { buckets: part, bounded: true })
+  } catch (error) {
+    metrics.ledger_audit_failures.inc()
+    log.error({ alarm: 'ledger_audit', part, err: error }, 'audit failed')
+    throw error
+  }
   for (const proof of report.proofs) {
     if (proof.differences === 0) continue
     const { name, differences, first } = proof
-    options.metrics.ledger_invariant_breaks.inc({ invariant: name }, differences)
-    options.log.error({ alarm: 'ledger', invariant: name, differences, first }, 'ledger alarm')
+    metrics.ledger_invariant_breaks.inc({ invariant: name }, differences)
+    log.error({ alarm: 'ledger', invariant: name, differences, first }, 'ledger alarm')
   }
 }
 

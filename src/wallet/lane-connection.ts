@@ -20,16 +20,19 @@ export class UnknownOutcome extends Error {}
 const WAIT_CANCELLED = /canceling (the )?wait for synchronous replication/
 
 /**
- * Server gone or going (08, 57P01-03, 53300), a standby behind the address (25006), a time-out of ours
- * (57014, 55P03): try again. Serialization failure and deadlock: try again a few times. Any other SQL error
- * is the fault of an item.
+ * Bad data (21, 22), a broken constraint (23), a limit of the server that no wait lifts (54) and what our
+ * functions raise (P0001) are the fault of an item. Anything else may pass: the server is gone, going, full,
+ * misconfigured or a standby, or a time-out of ours ended the batch. It is tried again until the lane gives
+ * up, because a settle that is thrown away is a call nobody pays.
  */
+const ITEM_FAULT = /^(21|22|23|54|P0001)/
+
 export function classifyFailure(error: unknown): Failure {
   if (!(error instanceof DatabaseError))
     return error instanceof UnknownOutcome ? 'retry' : 'refused'
   const code = error.code ?? ''
   if (code === '40001' || code === '40P01') return 'conflict'
-  return /^(08|57P0[123]|53300|25006|57014|55P03)/.test(code) ? 'retry' : 'refused'
+  return ITEM_FAULT.test(code) ? 'refused' : 'retry'
 }
 
 export class LaneConnection {

@@ -18,6 +18,7 @@ import {
   type SettleRequest,
   spendCounter,
 } from './holds.ts'
+import type { GatewayNode } from './jobs.ts'
 import { classifyFailure, LaneConnection } from './lane-connection.ts'
 import { type SettleItem, sendHolds, sendSettles } from './send.ts'
 import type { HoldRow, SettleRow } from './store.ts'
@@ -40,8 +41,8 @@ export type LedgerOptions = {
   clock: Clock
   log: Log
   metrics: LedgerMetrics
-  /** From startNode: whose lease keeps these holds alive. */
-  node: { node_id: string; epoch: bigint }
+  /** From startNode: whose lease keeps these holds alive. Read anew for each batch. */
+  node: GatewayNode
   lanes?: number
   batch_limit?: number
   /** How long a hold waits for other holds of its wallet before the answer is 402. */
@@ -49,6 +50,7 @@ export type LedgerOptions = {
   /** False trades lost holds, never lost charges, for speed on a slow disk. */
   synchronous_holds?: boolean
   deadline_ms?: number
+  settle_gives_up_after_ms?: number
 }
 
 const LANES = 2
@@ -56,7 +58,8 @@ const BATCH_LIMIT = 128
 const QUEUE_LIMIT = 10_000
 const QUEUE_AGE_LIMIT_MS = 2_000
 const HOLD_WAIT_MS = 1_000
-const HOLD_EXPIRES_AFTER_MS = 15 * 60_000
+/** Longer than the longest call, which ends after 15 minutes. */
+const HOLD_EXPIRES_AFTER_MS = 20 * 60_000
 const DEADLINE_MS = 10_000
 /** A hold that fails costs nobody anything. A settle that fails is a call nobody pays: it tries for longer. */
 const SETTLE_GIVES_UP_AFTER_MS = 120_000
@@ -103,7 +106,16 @@ class LaneLedger implements Ledger {
   async settle(request: SettleRequest): Promise<Settlement> {
     checkSettleRequest(request)
     const lane = laneOf(this.#settle_lanes, request.hold.wallet_id)
-    const row = await lane.submit({ hold: request.hold, charge: request })
+    let row: SettleRow
+    try {
+      row = await lane.submit({ hold: request.hold, charge: request })
+    } catch (error) {
+      const { hold, used_credits } = request
+      const context = { hold: hold.id, wallet_id: hold.wallet_id, credits: Number(used_credits) }
+      // Given up, refused or turned away: a call that nobody pays, unless it was committed unseen.
+      this.#options.log.error({ alarm: 'ledger_settle', ...context, err: error }, 'settle failed')
+      throw error
+    }
     this.#wake(request.hold.wallet_id)
     this.#options.metrics.ledger_settles.inc({ state: row.state })
     return this.#readSettlement(request, row)
@@ -210,10 +222,11 @@ class LaneLedger implements Ledger {
 
   #makeSettleLane(): SettleLane {
     const connection = this.#connect('svc settle lane', true)
+    const { settle_gives_up_after_ms = SETTLE_GIVES_UP_AFTER_MS } = this.#options
     return new Batcher<SettleItem, SettleRow>({
       ...this.#laneOptions('settle'),
-      queue_age_limit_ms: SETTLE_GIVES_UP_AFTER_MS,
-      give_up_after_ms: SETTLE_GIVES_UP_AFTER_MS,
+      queue_age_limit_ms: settle_gives_up_after_ms,
+      give_up_after_ms: settle_gives_up_after_ms,
       send: (items) => sendSettles(connection, items),
     })
   }

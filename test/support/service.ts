@@ -114,7 +114,8 @@ export function launch(
     if (!ended) throw new Error(`${command} does not end:\n${text.stdout}${text.stderr}`)
     return { ...ended, took_ms: performance.now() - asked }
   }
-  const signal = (name: NodeJS.Signals) => process.kill(pid, name)
+  // Not process.kill: the process may have ended while what it started still holds its output open.
+  const signal = (name: NodeJS.Signals) => void child.kill(name)
   return {
     pid,
     stdout: () => text.stdout,

@@ -99,8 +99,10 @@ describe('a hot wallet', () => {
     }
     const p99 = quantile(holds_ms, 0.99)
     console.log(`${Math.round(rate)} pairs/s, hold p99 ${p99.toFixed(0)} ms`)
-    // The aim is 3,000 a second on two quiet cores; this guards against a fall off a cliff only.
-    assert.ok(rate > 500, `${Math.round(rate)} pairs/s`)
+    // For two quiet cores: a busy machine must not decide `npm test`.
+    if (!LONG) return
+    assert.ok(rate >= 3_000, `${Math.round(rate)} pairs/s`)
+    assert.ok(p99 <= 150, `hold p99 ${p99.toFixed(0)} ms`)
   })
 
   it('is updated in place, without a deadlock', async () => {
@@ -121,9 +123,10 @@ describe('a hot wallet', () => {
 })
 
 describe('a single caller', () => {
-  it('waits for nobody', async () => {
+  it('waits for nobody: each hold and each settle is a batch of its own', async () => {
     const wallet_id = await wallet(1_000_000n)
-    const ledger = await makeLedger(db, url)
+    const metrics = createMetrics()
+    const ledger = await makeLedger(db, url, { metrics })
     const pairs_ms: number[] = []
     for (let i = 0; i < 200; i++) {
       const begun = performance.now()
@@ -134,7 +137,12 @@ describe('a single caller', () => {
     await ledger.close()
     const p50 = quantile(pairs_ms, 0.5)
     console.log(`hold and settle of an idle caller: p50 ${p50.toFixed(1)} ms`)
-    assert.ok(p50 < 25, `p50 ${p50.toFixed(1)} ms`)
+    const items = (await metrics.ledger_batch_items.get()).values.map(({ value }) => value)
+    const batches = (await metrics.ledger_batches.get()).values
+      .filter(({ metricName }) => metricName === 'svc_ledger_batch_seconds_count')
+      .map(({ value }) => value)
+    assert.deepEqual({ items, batches }, { items: [200, 200], batches: [200, 200] })
+    if (LONG) assert.ok(p50 <= 4, `p50 ${p50.toFixed(1)} ms`)
   })
 })
 

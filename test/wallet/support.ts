@@ -1,7 +1,7 @@
 // What the wallet's tests and its bench share: a ledger on a database, wallets to use, calls to charge.
 
 import assert from 'node:assert/strict'
-import { systemClock } from '../../src/platform/clock.ts'
+import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Db } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -28,8 +28,13 @@ export async function makeLedger(
   return createLedger({ url, clock, log: silent, metrics: createMetrics(), node, ...options })
 }
 
-export async function makeWallets(db: Db, count: number, credits: bigint): Promise<string[]> {
-  const at = new Date()
+export async function makeWallets(
+  db: Db,
+  count: number,
+  credits: bigint,
+  clock: Clock = systemClock,
+): Promise<string[]> {
+  const at = clock.now()
   const wallet_ids: string[] = []
   await db.transaction(async (tx) => {
     for (let i = 0; i < count; i++) {

@@ -19,6 +19,8 @@ const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   refusal: 'content_filter',
 }
 
+const MESSAGE_STOP = /^\s*\{\s*"type"\s*:\s*"message_stop"/
+
 export type AnthropicReaderOptions = { names: ToolNames; json_tool: string | undefined }
 
 /** The tool block that is open: `index` is undefined where its input is the answer itself. */
@@ -49,6 +51,7 @@ export function createAnthropicReader(options: AnthropicReaderOptions): FrameRea
       return events
     },
     readWhole: (message) => readWhole(state, message),
+    isEnd: (data) => MESSAGE_STOP.test(data),
     check() {
       if (state.failure !== undefined) throw state.failure
     },

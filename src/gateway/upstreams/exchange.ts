@@ -105,19 +105,24 @@ async function* readStream(
   provider: ProviderName,
   { reply, reader }: { reply: HttpReply; reader: FrameReader },
 ): AsyncGenerator<UpstreamFrame, void, undefined> {
+  let began = false
   try {
     for await (const event of readEvents(reply.body)) {
       if (reader.isEnd?.(event.data) === true) {
         reply.release()
         break
       }
-      const chunk = readChunk(options, provider, event)
-      yield { events: reader.readChunk(chunk), data: event.data, name: event.name }
+      const events = reader.readChunk(readChunk(options, provider, event))
+      // While nothing was passed on, a failure can still become an HTTP status.
+      if (!began) reader.check?.()
+      began = true
+      yield { events, data: event.data, name: event.name }
       reader.check?.()
     }
   } catch (error) {
     throw errorFromTransport(provider, error)
   }
+  if (!began) throw senseless(provider, 'the stream is empty')
   reader.checkEnd()
 }
 

@@ -5,6 +5,8 @@
 import type { Usage } from '../dialects/chat-types.ts'
 import { isRecord, type JsonRecord, numberOf, recordOf } from './json-values.ts'
 
+const TOKENS_MAX = 1_000_000_000
+
 /** `prompt_tokens` includes what was cached, `completion_tokens` what was thought. */
 export function openaiUsage(raw: unknown): Usage | undefined {
   if (!isRecord(raw)) return undefined
@@ -84,7 +86,9 @@ export function googleUsage(raw: unknown): Usage | undefined {
   }
 }
 
+/** A count beyond any model's reach is no count: the caller estimates, as where there is none. */
 function countOf(value: unknown): number | undefined {
   const number = numberOf(value)
-  return number === undefined ? undefined : Math.max(Math.ceil(number), 0)
+  if (number === undefined || number > TOKENS_MAX) return undefined
+  return Math.max(Math.ceil(number), 0)
 }
