@@ -1,0 +1,235 @@
+// What this gateway costs beside a bare proxy and Portkey's, all before the same upstream that answers at once,
+// in one run, taking turns. `npm run bench:gateway`, and with:
+//   --seconds 2 --rounds 5   how long each turn takes, and how many there are
+//   --only json              or stream, or paced: one of the three kinds of load
+//   --memory                 whether memory stays flat, instead; --requests 200000 of them
+//   --profile <folder>       writes a CPU profile of this gateway's process
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { cpus, loadavg, tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { Client } from 'pg'
+import { Db } from '../src/platform/db.ts'
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
+import { migrate } from '../src/platform/migrate.ts'
+import { digestSecret, mintApiKey, mintId } from '../src/platform/tokens.ts'
+import { openWallet } from '../src/wallet/ledger.ts'
+import { ask, bodyOf, CHUNKS, type Load, type Measure, run, runAtRate } from './gateway-load.ts'
+import { checkMemory } from './gateway-memory.ts'
+import { Servers, type Target } from './gateway-targets.ts'
+
+const BALANCE_CREDITS = 1_000_000_000_000_000n
+const JSON_LOAD: Load = { stream: false, pace_ms: 0, callers: 128 }
+const STREAM_LOAD: Load = { stream: true, pace_ms: 0, callers: 32 }
+/** As a model writes: every chunk comes alone, and none waits for another. */
+const PACED_LOAD: Load = { stream: true, pace_ms: 20, callers: 100 }
+/** Until the compiler is done with it: a slow server would otherwise be measured colder than a fast one. */
+const WARM_UP_REQUESTS = 10_000
+const WARM_UP_STREAMS = 1_000
+
+const { values: flags } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string' },
+    memory: { type: 'boolean', default: false },
+    requests: { type: 'string', default: '200000' },
+    profile: { type: 'string' },
+  },
+})
+const seconds = Number(flags.seconds)
+const rounds = Number(flags.rounds)
+
+type Result = { target: Target; measures: Measure[] }
+
+const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
+const postgres = await startEmbeddedPostgres({ data_dir: folder, log: () => {} })
+const servers = new Servers()
+try {
+  await migrate(postgres.url)
+  const targets = await startTargets(await makeKey())
+  print(
+    `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}, load before the run ${loadavg()[0]?.toFixed(2)}`,
+  )
+  const service = targets.at(-1)
+  if (flags.memory && service) await checkMemory(service, Number(flags.requests), print)
+  else await compareAll(targets)
+} finally {
+  await servers.stop()
+  await postgres.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function startTargets(key: string): Promise<Target[]> {
+  const upstream = await servers.start('gateway-upstream.ts', [])
+  const bare = await servers.start('gateway-server.ts', ['bare', upstream.url])
+  const piped = await servers.start('gateway-server.ts', ['piped', upstream.url])
+  const portkey = await servers.startPortkey()
+  if (!portkey) print('@portkey-ai/gateway does not run here: left out')
+  const profile = flags.profile ? ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`] : []
+  const service = await servers.start(
+    'gateway-server.ts',
+    ['service', upstream.url, postgres.url],
+    profile,
+  )
+  const common = { headers: { authorization: 'Bearer bench' }, postgres_pid: undefined }
+  const custom_host = `${upstream.url}/v1`
+  return [
+    { ...common, name: 'direct', url: upstream.url, child: undefined },
+    { ...common, name: 'bare proxy', ...bare },
+    { ...common, name: 'bare, piped', ...piped },
+    ...(portkey
+      ? [{ ...common, name: 'Portkey', ...portkey, headers: toPortkey(custom_host) }]
+      : []),
+    {
+      name: 'this gateway',
+      ...service,
+      headers: { authorization: `Bearer ${key}` },
+      postgres_pid: postgres.pid,
+    },
+  ]
+}
+
+function toPortkey(custom_host: string): Record<string, string> {
+  return {
+    authorization: 'Bearer bench',
+    'x-portkey-provider': 'openai',
+    'x-portkey-custom-host': custom_host,
+  }
+}
+
+/** A developer with more credits than the bench can spend, and the key that spends them. */
+async function makeKey(): Promise<string> {
+  const at = new Date()
+  const account_id = mintId({ at })
+  const key = mintApiKey()
+  const database = new Client({ connectionString: postgres.url })
+  await database.connect()
+  await database.query(
+    `insert into account (id, email, email_key, password_hash, created_at) values ($1, 'b', 'b', '', now())`,
+    [account_id],
+  )
+  await database.query(
+    `insert into api_key (id, account_id, token_digest, name, billing_mode, prefix, created_at, rate_limit_per_minute)
+     values ($1, $2, $3, 'bench', 'developer', 'sk-svc-bench', now(), 1000000)`,
+    [mintId({ at }), account_id, digestSecret(key)],
+  )
+  await database.end()
+  const db = new Db({ url: postgres.url, pool_size: 1, application_name: 'svc bench' })
+  await db.transaction((tx) => openWallet(tx, { account_id, welcome_credits: BALANCE_CREDITS, at }))
+  await db.close()
+  return key
+}
+
+async function compareAll(targets: Target[]): Promise<void> {
+  for (const target of targets) await checkAnswers(target)
+  print(`median of ${rounds} rounds of ${seconds} s for each\n`)
+  // Both of the bare ones pipe streams.
+  const streaming = targets.filter(({ name }) => name !== 'bare, piped')
+  const chosen = (name: string) => flags.only === undefined || flags.only === name
+  if (chosen('json')) await compareJson(targets)
+  if (chosen('stream')) {
+    const title = `${CHUNKS}-chunk streams as fast as they come, ${STREAM_LOAD.callers} callers`
+    printTable(title, await compare(streaming, STREAM_LOAD), CHUNKS)
+  }
+  if (chosen('paced')) {
+    const title = `${CHUNKS}-chunk streams, a chunk each ${PACED_LOAD.pace_ms} ms, ${PACED_LOAD.callers} callers`
+    printTable(title, await compare(streaming, PACED_LOAD), CHUNKS)
+  }
+}
+
+async function compareJson(targets: Target[]): Promise<void> {
+  const results = await compare(targets, JSON_LOAD)
+  printTable(`JSON, ${JSON_LOAD.callers} callers`, results)
+  const service = results.at(-1)
+  if (service) await compareAtHalfLoad(targets, middle(service.measures, perSecond) / 2)
+}
+
+async function checkAnswers(target: Target): Promise<void> {
+  const whole = await ask(target, bodyOf(JSON_LOAD))
+  if (!whole.includes('"finish_reason":"stop"')) throw new Error(`${target.name}: ${whole}`)
+  const streamed = await ask(target, bodyOf(STREAM_LOAD))
+  const chunks = streamed.split('"chat.completion.chunk"').length - 1
+  if (chunks !== CHUNKS || !streamed.includes('[DONE]')) {
+    throw new Error(`${target.name} streamed ${chunks} chunks`)
+  }
+}
+
+async function compare(targets: Target[], load: Load): Promise<Result[]> {
+  const results = targets.map((target): Result => ({ target, measures: [] }))
+  const warm_up = load.stream ? WARM_UP_STREAMS : WARM_UP_REQUESTS
+  for (const { target } of results) {
+    for (let done = 0; done < warm_up && load.pace_ms === 0; ) {
+      done += (await run(target, load, 1)).requests
+    }
+  }
+  for (let round = 0; round < rounds; round++) {
+    for (const { target, measures } of results) measures.push(await run(target, load, seconds))
+  }
+  return results
+}
+
+async function compareAtHalfLoad(targets: Target[], per_second: number): Promise<void> {
+  const compared = targets.filter(({ name }) => name !== 'Portkey')
+  const results = compared.map((target): Result => ({ target, measures: [] }))
+  for (let round = 0; round < rounds; round++) {
+    for (const { target, measures } of results) {
+      measures.push(await runAtRate(target, { ...JSON_LOAD, per_second }, seconds))
+    }
+  }
+  printTable(`JSON at ${per_second.toFixed(0)} requests/s, half of this gateway's`, results)
+}
+
+function printTable(title: string, results: Result[], chunks?: number): void {
+  const bare = results.find(({ target }) => target.name === 'bare proxy')
+  const base_us = bare ? middle(bare.measures, perRequest) : Number.NaN
+  const head = ['', 'CPU µs', 'x bare', 'PostgreSQL µs', 'requests/s', 'p50 ms', 'p99 ms', 'RSS MB']
+  const rows = results.map(({ target, measures }) => {
+    const cpu_us = middle(measures, perRequest)
+    const whole_ms = measures.flatMap((one) => one.whole_ms)
+    const first_ms = measures.flatMap((one) => one.first_ms)
+    const has_process = target.child !== undefined
+    return [
+      target.name,
+      has_process ? cpu_us.toFixed(0) : '-',
+      has_process ? (cpu_us / base_us).toFixed(2) : '-',
+      target.postgres_pid === undefined
+        ? '-'
+        : middle(measures, (one) => one.postgres_cpu_us / one.requests).toFixed(0),
+      middle(measures, perSecond).toFixed(0),
+      quantile(whole_ms, 0.5).toFixed(1),
+      quantile(whole_ms, 0.99).toFixed(1),
+      has_process ? ((measures.at(-1)?.rss_bytes ?? 0) / 1e6).toFixed(0) : '-',
+      ...(chunks
+        ? [has_process ? (cpu_us / chunks).toFixed(1) : '-', quantile(first_ms, 0.5).toFixed(1)]
+        : []),
+    ]
+  })
+  print(title)
+  for (const row of [chunks ? [...head, 'µs/chunk', 'first ms'] : head, ...rows]) {
+    print(row.map((cell, at) => (at === 0 ? cell.padEnd(14) : cell.padStart(13))).join(' '))
+  }
+  print('')
+}
+
+function perRequest(measure: Measure): number {
+  return measure.cpu_us / measure.requests
+}
+
+function perSecond(measure: Measure): number {
+  return measure.requests / measure.seconds
+}
+
+function middle(measures: Measure[], pick: (measure: Measure) => number): number {
+  return quantile(measures.map(pick), 0.5)
+}
+
+function quantile(values: number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
