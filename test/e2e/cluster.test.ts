@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
+import { readCommandLine } from '../../src/platform/data-dir.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   call,
@@ -31,10 +32,12 @@ async function servingPids(): Promise<number[]> {
   return [...pids].sort((a, b) => a - b)
 }
 
-/** The children of the parent without its database. */
+/** The children of the parent without its database and the sandbox. */
 function forked(pid: number): number[] {
   const postmaster = postmasterOf(data_dir)
-  return childrenOf(pid).filter((child) => child !== postmaster)
+  return childrenOf(pid).filter(
+    (child) => child !== postmaster && !readCommandLine(child).includes('sandbox'),
+  )
 }
 
 test('both children serve, and neither is the parent', async () => {
@@ -87,12 +90,12 @@ test('SIGHUP replaces every child under load: no request fails and no stream is 
   t.diagnostic(`${load.count()} requests, 0 failed`)
 })
 
-test('SIGTERM ends the parent, its children and its database', async () => {
+test('SIGTERM ends the parent, its children, its database and the sandbox', async () => {
   const processes = childrenOf(server.pid)
-  assert.equal(processes.length, 3)
+  assert.equal(processes.length, 4)
   const ended = await server.stop()
   assert.deepEqual([ended.code, ended.signal], [0, null], server.output())
-  assert.ok(!processes.some(isAlive))
+  await eventually('all of them end', () => !processes.some(isAlive))
   assert.equal(postmasterOf(data_dir), undefined)
   assert.equal(await isListening(server.port), false)
 })
