@@ -3,6 +3,7 @@
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, errorEntry } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
 import type { Dialect } from './access.ts'
 import { addressBucket, type RateLimits, setLimitHeaders } from './rate-limit.ts'
 
@@ -14,7 +15,7 @@ const ERROR_TYPES: Record<number, string> = {
   429: 'rate_limit_error',
 }
 
-export type ErrorHandlerOptions = { public_url: string; limits: RateLimits }
+export type ErrorHandlerOptions = { public_url: string; limits: RateLimits; log: Log }
 
 export function createErrorHandler(options: ErrorHandlerOptions) {
   return (thrown: FastifyError | Error, request: FastifyRequest, reply: FastifyReply) => {
@@ -25,8 +26,8 @@ export function createErrorHandler(options: ErrorHandlerOptions) {
     }
     const fields = { request_id: request.id, code: error.code, err: thrown }
     if (error.status >= 500 && error.code !== 'service_unavailable')
-      request.log.error(fields, 'failed')
-    else if (error.detail !== undefined || error.status >= 500) request.log.warn(fields, 'refused')
+      options.log.error(fields, 'failed')
+    else if (error.detail !== undefined || error.status >= 500) options.log.warn(fields, 'refused')
     const body = renderError(error, {
       dialect: dialectOf(request),
       request_id: request.id,

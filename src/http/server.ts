@@ -11,7 +11,6 @@ import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyRequest,
-  LogController,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
   type RawServerDefault,
@@ -62,12 +61,9 @@ const SECURITY_HEADERS = {
 }
 
 export function createHttpServer(options: HttpOptions): App {
-  const loggerInstance: FastifyBaseLogger = options.log
   const app = Fastify({
-    loggerInstance,
-    // One line a request is written below; a child logger for each request would cost more than the line.
-    logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: (logger) => logger,
+    // Lines are written by us, through `options.log`; Fastify would make a logger for each request.
+    logger: false,
     genReqId: requestIds(),
     bodyLimit: BODY_LIMIT_BYTES,
     routerOptions: { maxParamLength: PATH_PART_LENGTH_MAX },
