@@ -59,6 +59,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     // Alone, it answers probes while it starts. A child of a cluster shares the port with others that are
     // ready: callers must not get a "starting" from it.
     const early_address = cluster.isWorker ? undefined : await listen()
+    if (early_address !== undefined) log.info(`listening at ${early_address}, not ready yet`)
     await migrateWhenReachable(database_url, log, signal)
     await parts.feed.start()
     await prepareLedger(parts)

@@ -152,7 +152,7 @@ function addressFrom(env: NodeJS.ProcessEnv): { HOST: string; PORT: string } {
 }
 
 function greet(config: Config, address: string): void {
-  const base = config.PUBLIC_URL
+  const base = config.PORT === 0 ? address : config.PUBLIC_URL
   process.stderr.write(`
   Svc is ready (${config.SVC_MODE} mode) at ${address}
 

@@ -44,10 +44,19 @@ export class LiveLedger {
     throw new Error('the ledger has not started')
   }
 
+  /** A lease that cannot be given back ends by itself. */
+  async #giveLeaseBack(node: GatewayNode): Promise<void> {
+    try {
+      await endNode(this.#options.db, node)
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'the lease is left to end')
+    }
+  }
+
   /** Answers everything it took, then gives the lease back. */
   async stop(): Promise<void> {
     await this.#ledger?.close()
-    if (this.#node) await endNode(this.#options.db, this.#node)
+    if (this.#node) await this.#giveLeaseBack(this.#node)
     this.#ledger = undefined
     this.#node = undefined
   }

@@ -83,7 +83,7 @@ test('a service that starts before its database waits for it, and says that it i
   proxy.cut()
   const early = launch([process.execPath, SERVER], { DATABASE_URL: proxy.url })
   t.after(() => early.kill())
-  const address = () => early.stdout().match(/listening at (http[^"]+)/)?.[1]
+  const address = () => early.stdout().match(/listening at (http[^",]+)/)?.[1]
   await eventually('it listens', () => address() !== undefined)
   const url = address() ?? ''
   const health = await call(url, '/health')

@@ -104,7 +104,7 @@ describe('whatever holds on to a stopping process,', { concurrency: true }, () =
     t.after(() => server.kill())
     proxy.freeze()
     const ended = await server.stop()
-    assert.equal(ended.code, 0)
+    assert.equal(ended.code, 0, server.output())
     t.diagnostic(`ended after ${Math.round(ended.took_ms)} ms`)
   })
 })
