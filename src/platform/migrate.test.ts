@@ -6,9 +6,12 @@ import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { createEmptyDatabase, sql } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { migrate } from './migrate.ts'
+import { migrate, missingMigrations } from './migrate.ts'
 
 const run = promisify(execFile)
+
+const TABLE =
+  'create table migration (name text primary key, checksum text not null, applied_at timestamptz)'
 
 const FILES = readdirSync(new URL('../../migrations/', import.meta.url))
   .filter((name) => name.endsWith('.sql'))
@@ -61,7 +64,7 @@ test('a migration that cannot be recorded is not applied', async () => {
   const url = await createEmptyDatabase()
   await sql(
     url,
-    'create table migration (name text check (length(name) < 5), applied_at timestamptz)',
+    'create table migration (name text check (length(name) < 5), checksum text, applied_at timestamptz)',
   )
   await assert.rejects(migrate(url), /migration_name_check/)
   const tables = await sql<{ name: string | null }>(url, `select to_regclass('account') as name`)
@@ -70,9 +73,47 @@ test('a migration that cannot be recorded is not applied', async () => {
 
 test('what is recorded as applied is not applied again', async () => {
   const url = await createEmptyDatabase()
+  await migrate(url)
+  const [{ name, checksum } = { name: '', checksum: '' }] = await sql<{
+    name: string
+    checksum: string
+  }>(url, 'select name, checksum from migration order by name limit 1')
+  assert.match(checksum, /^[0-9a-f]{64}$/)
+  const other = await createEmptyDatabase()
+  await sql(other, TABLE)
+  await sql(other, 'insert into migration (name, checksum) values ($1, $2)', [name, checksum])
+  // Without the tables of the first migration a later one fails, so the first was left out.
+  await assert.rejects(migrate(other), { message: /^migration 000[2-9]_\w+\.sql failed: / })
+  assert.deepEqual(await missingMigrations(url), [])
+  assert.deepEqual(await missingMigrations(other), FILES.slice(1))
+})
+
+test('a file that was changed after it was applied stops the start, and is named', async () => {
+  const url = await createEmptyDatabase()
+  await migrate(url)
+  const changed = FILES[1]
+  await sql(url, "update migration set checksum = 'of another text' where name = $1", [changed])
+  const message = `the database was made with another version of migration ${changed}: give the service an empty database, in the sandbox by removing DATA_DIR`
+  await assert.rejects(migrate(url), { message })
+  await assert.rejects(missingMigrations(url), { message })
+})
+
+test('a database from before checksums stops the start, and nothing is applied to it', async () => {
+  const url = await createEmptyDatabase()
   await sql(url, 'create table migration (name text primary key, applied_at timestamptz)')
-  await sql(url, 'insert into migration (name) select unnest($1::text[])', [FILES.slice(1)])
-  assert.deepEqual(await migrate(url), FILES.slice(0, 1))
+  await sql(url, 'insert into migration (name) values ($1)', [FILES[0]])
+  const message =
+    'the database was made before migrations had checksums: give the service an empty database, in the sandbox by removing DATA_DIR'
+  await assert.rejects(migrate(url), { message })
+  await assert.rejects(missingMigrations(url), { message })
+  assert.deepEqual(await recorded(url), FILES.slice(0, 1))
+})
+
+test('an older version of the service starts on a database with a migration it does not know', async () => {
+  const url = await createEmptyDatabase()
+  await migrate(url)
+  await sql(url, "insert into migration (name, checksum) values ('9999_later.sql', 'later')")
+  assert.deepEqual(await migrate(url), [])
 })
 
 async function migrateElsewhere(url: string): Promise<string[]> {

@@ -1,6 +1,8 @@
 // Applies migrations/*.sql in order, each in its own transaction, under an advisory lock: processes that
-// start together wait for the first and find nothing left to do.
+// start together wait for the first and find nothing left to do. What was applied is recorded with its
+// checksum, so that a file which was edited afterwards is noticed instead of half believed.
 
+import { hash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
@@ -36,41 +38,60 @@ export async function missingMigrations(url: string): Promise<string[]> {
   const client = new Client(connectionConfig(url, 'svc migrate'))
   await client.connect()
   try {
-    const { rows } = await client.query<{ made: boolean }>(
-      "select to_regclass('migration') is not null as made",
+    return missingOf(await migrationFiles(), await appliedMigrations(client)).map(
+      ({ name }) => name,
     )
-    const done = rows[0]?.made ? await appliedMigrations(client) : new Set<string>()
-    return (await migrationFiles()).filter((name) => !done.has(name))
   } finally {
     await client.end()
   }
 }
 
-async function appliedMigrations(client: Client): Promise<Set<string>> {
-  const { rows } = await client.query<{ name: string }>('select name from migration')
-  return new Set(rows.map((row) => row.name))
-}
+type Migration = { name: string; text: string; checksum: string }
 
 async function applyMissing(client: Client): Promise<string[]> {
   await client.query(
-    'create table if not exists migration (name text primary key, applied_at timestamptz not null default now())',
+    `create table if not exists migration (
+       name text primary key, checksum text not null, applied_at timestamptz not null default now())`,
   )
-  const done = await appliedMigrations(client)
-  const applied: string[] = []
-  for (const name of await migrationFiles()) {
-    if (done.has(name)) continue
-    await apply(client, name)
-    applied.push(name)
-  }
-  return applied
+  const missing = missingOf(await migrationFiles(), await appliedMigrations(client))
+  for (const migration of missing) await apply(client, migration)
+  return missing.map(({ name }) => name)
 }
 
-async function apply(client: Client, name: string): Promise<void> {
-  const text = await readFile(MIGRATIONS_FOLDER + name, 'utf8')
+/** By name, the checksum of what was applied. */
+async function appliedMigrations(client: Client): Promise<Map<string, string>> {
+  const columns = await client.query<{ name: string }>(
+    `select attname as name from pg_attribute where attrelid = to_regclass('migration') and attnum > 0`,
+  )
+  if (columns.rows.length === 0) return new Map()
+  if (!columns.rows.some((column) => column.name === 'checksum')) {
+    throw new ChangedMigration('the database was made before migrations had checksums')
+  }
+  const { rows } = await client.query<Migration>('select name, checksum from migration')
+  return new Map(rows.map((row) => [row.name, row.checksum]))
+}
+
+/** Throws when a file is not what was applied: nobody can say what such a database is made of. */
+function missingOf(files: readonly Migration[], done: ReadonlyMap<string, string>): Migration[] {
+  for (const { name, checksum } of files) {
+    if (!done.has(name) || done.get(name) === checksum) continue
+    throw new ChangedMigration(`the database was made with another version of migration ${name}`)
+  }
+  return files.filter(({ name }) => !done.has(name))
+}
+
+class ChangedMigration extends Error {
+  constructor(what: string) {
+    super(`${what}: give the service an empty database, in the sandbox by removing DATA_DIR`)
+  }
+}
+
+async function apply(client: Client, migration: Migration): Promise<void> {
+  const { name, text, checksum } = migration
   try {
     await client.query('begin')
     await client.query(text)
-    await client.query('insert into migration (name) values ($1)', [name])
+    await client.query('insert into migration (name, checksum) values ($1, $2)', [name, checksum])
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -78,7 +99,12 @@ async function apply(client: Client, name: string): Promise<void> {
   }
 }
 
-async function migrationFiles(): Promise<string[]> {
-  const names = await readdir(MIGRATIONS_FOLDER)
-  return names.filter((name) => FILE_PATTERN.test(name)).sort()
+async function migrationFiles(): Promise<Migration[]> {
+  const names = (await readdir(MIGRATIONS_FOLDER)).filter((name) => FILE_PATTERN.test(name)).sort()
+  return await Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(MIGRATIONS_FOLDER + name, 'utf8')
+      return { name, text, checksum: hash('sha256', text) }
+    }),
+  )
 }
