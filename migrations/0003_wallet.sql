@@ -42,26 +42,27 @@ create table hold (
   id uuid not null,
   wallet_id uuid not null,
   node_id text not null,
-  -- The counter of the key's spend limit that this hold is part of, if the key has one.
-  spend_bucket smallint,
-  spend_key_id uuid,
-  spend_period date,
+  -- The counters of the spend limits that this hold is part of, null if there are none.
+  spend_buckets smallint[],
+  spend_owner_ids uuid[],
+  spend_periods date[],
   primary key (bucket, id),
   constraint hold_bucket_is_of_id check (bucket = wallet_bucket(id)),
   constraint hold_bucket_is_of_wallet check (bucket = wallet_bucket(wallet_id)),
   constraint hold_amount_is_positive check (amount > 0)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- What a key with a spend limit has spent and holds in one period. `period` is the first day of the day or
--- month (UTC), and 1970-01-01 for a limit in total. The bucket is that of the key's owner.
-create table key_spend (
+-- What has been spent and is held under one spend limit in one period. The owner is a key, or the connection
+-- of a user with an app; the bucket is that of the account whose limit it is. `period` is the first day of
+-- the day or month (UTC), and 1970-01-01 for a limit in total.
+create table spend_counter (
   spent bigint not null,
   held bigint not null,
   bucket smallint not null,
-  key_id uuid not null,
+  owner_id uuid not null,
   period date not null,
-  primary key (bucket, key_id, period),
-  constraint key_spend_is_never_negative check (spent >= 0 and held >= 0)
+  primary key (bucket, owner_id, period),
+  constraint spend_counter_is_never_negative check (spent >= 0 and held >= 0)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 -- One row for each process that may place holds. A hold whose node has no live lease is given back.
@@ -381,27 +382,32 @@ end $$;
 --   granted        the hold is open; also when the same id asks again
 --   blocked        other open holds are in the way; waiting may help
 --   insufficient   the wallet does not have the minimum
---   limit_reached  the key's spend limit does not have the minimum
+--   limit_reached  a spend limit does not have the minimum; limit_owner_id says whose, the first in the
+--                  order given
 --   no_wallet, conflict (the id is another wallet's hold): a bug of the caller
+-- Any number of limits may bind an item: p_limit_items has the place of the item that each limit binds, those
+-- of one item side by side and no counter twice.
 -- Plans are made once and pinned to index look-ups: they do not depend on the statistics of tables that
 -- change shape, and a batch of one is not planned anew each time.
 create function hold_batch(
   p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_min bigint[], p_max bigint[],
-  p_spend_buckets smallint[], p_spend_key_ids uuid[], p_spend_periods date[], p_spend_limits bigint[],
+  p_limit_items integer[], p_limit_buckets smallint[], p_limit_owner_ids uuid[], p_limit_periods date[],
+  p_limit_credits bigint[],
   p_node_id text, p_node_epoch bigint, p_now timestamptz, p_expires_at timestamptz
-) returns table (item integer, state text, granted bigint)
+) returns table (item integer, state text, granted bigint, limit_owner_id uuid)
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   r record;
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint;
-  k_names text[]; k_name text; k_spent bigint[]; k_held bigint[]; k integer;
-  room bigint; v_state text; v_granted bigint;
+  l_counters integer[]; l_spent bigint[]; l_held bigint[]; l_first integer; l integer; k integer;
+  room bigint; v_state text; v_granted bigint; v_limit_owner_id uuid;
   -- Answers stand at the place of their item, so that columns zip without a join.
   o_states text[] := array_fill(null::text, array[cardinality(p_ids)]);
   o_granted bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
+  o_limit_owner_ids uuid[] := array_fill(null::uuid, array[cardinality(p_ids)]);
   u_buckets smallint[]; u_ids uuid[]; u_held bigint[];
-  with_limits boolean := array_remove(p_spend_key_ids, null) <> '{}';
+  with_limits boolean := p_limit_items <> '{}';
 begin
   -- A statement of its own: the next one then sees what this one waited for.
   perform 1 from wallet w
@@ -410,20 +416,17 @@ begin
   for no key update;
 
   if with_limits then
-    perform lock_key_spend(p_spend_buckets, p_spend_key_ids, p_spend_periods, true);
+    select t.counters, t.spent, t.held into l_counters, l_spent, l_held
+    from take_spend_counters(p_limit_buckets, p_limit_owner_ids, p_limit_periods) t;
   end if;
 
   for r in
     select u.ordinality::integer as item, u.*, w.posted, w.held,
-      h.amount as open_amount, h.wallet_id as open_wallet_id, h.spend_key_id as open_spend_key_id,
-      s.spent as s_spent, s.held as s_held
-    from unnest(p_buckets, p_ids, p_wallet_ids, p_min, p_max,
-        p_spend_buckets, p_spend_key_ids, p_spend_periods, p_spend_limits) with ordinality
-      as u (bucket, id, wallet_id, min, max, spend_bucket, spend_key_id, spend_period, spend_limit)
+      h.amount as open_amount, h.wallet_id as open_wallet_id
+    from unnest(p_buckets, p_ids, p_wallet_ids, p_min, p_max) with ordinality
+      as u (bucket, id, wallet_id, min, max)
     left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
     left join hold h on h.bucket = u.bucket and h.id = u.id
-    left join key_spend s on s.bucket = u.spend_bucket and s.key_id = u.spend_key_id
-      and s.period = u.spend_period
     order by u.bucket, u.wallet_id, u.ordinality
   loop
     if w_id is distinct from r.wallet_id then
@@ -433,19 +436,19 @@ begin
       w_bucket := r.bucket; w_id := r.wallet_id; w_posted := r.posted; w_held := r.held;
     end if;
 
-    k := null;
-    room := w_posted - w_held;
-    if r.spend_key_id is not null then
-      k_name := r.spend_key_id::text || r.spend_period::text;
-      k := array_position(k_names, k_name);
-      if k is null then
-        k_names := k_names || k_name; k_spent := k_spent || r.s_spent; k_held := k_held || r.s_held;
-        k := cardinality(k_names);
-      end if;
-      room := least(room, r.spend_limit - k_spent[k] - k_held[k]);
+    room := w_posted - w_held; v_granted := null; v_limit_owner_id := null;
+    if with_limits then
+      l_first := array_position(p_limit_items, r.item); l := l_first;
+      while p_limit_items[l] = r.item loop
+        k := l_counters[l];
+        room := least(room, p_limit_credits[l] - l_spent[k] - l_held[k]);
+        if v_limit_owner_id is null and p_limit_credits[l] - l_spent[k] < r.min then
+          v_limit_owner_id := p_limit_owner_ids[l];
+        end if;
+        l := l + 1;
+      end loop;
     end if;
 
-    v_granted := null;
     if w_posted is null then
       v_state := 'no_wallet';
     elsif r.open_amount is not null then
@@ -455,13 +458,16 @@ begin
       v_state := 'granted';
       v_granted := least(r.max, room);
       w_held := w_held + v_granted;
-      if k is not null then
-        k_held[k] := k_held[k] + v_granted;
+      if with_limits and l_first is not null then
+        foreach k in array l_counters[l_first:l - 1] loop
+          l_held[k] := l_held[k] + v_granted;
+        end loop;
       end if;
     elsif w_posted < r.min then
       v_state := 'insufficient';
-    elsif k is not null and r.spend_limit - k_spent[k] < r.min then
+    elsif v_limit_owner_id is not null then
       v_state := 'limit_reached';
+      o_limit_owner_ids[r.item] := v_limit_owner_id;
     else
       v_state := 'blocked';
     end if;
@@ -475,60 +481,93 @@ begin
   from unnest(u_buckets, u_ids, u_held) as u (bucket, id, held)
   where w.bucket = u.bucket and w.id = u.id and w.held <> u.held;
 
+  with limits as materialized (
+    select u.item, array_agg(u.bucket order by u.place) as buckets,
+      array_agg(u.owner_id order by u.place) as owner_ids, array_agg(u.period order by u.place) as periods
+    from unnest(p_limit_items, p_limit_buckets, p_limit_owner_ids, p_limit_periods) with ordinality
+      as u (item, bucket, owner_id, period, place)
+    group by u.item
+  )
   insert into hold (bucket, id, wallet_id, amount, node_id, node_epoch, created_at, expires_at,
-    spend_bucket, spend_key_id, spend_period)
+    spend_buckets, spend_owner_ids, spend_periods)
   select o.bucket, o.id, o.wallet_id, o.granted, p_node_id, p_node_epoch, p_now, p_expires_at,
-    o.spend_bucket, o.spend_key_id, o.spend_period
-  from unnest(p_buckets, p_ids, p_wallet_ids, p_spend_buckets, p_spend_key_ids, p_spend_periods,
-      o_states, o_granted)
-    as o (bucket, id, wallet_id, spend_bucket, spend_key_id, spend_period, state, granted)
+    limits.buckets, limits.owner_ids, limits.periods
+  from unnest(p_buckets, p_ids, p_wallet_ids, o_states, o_granted) with ordinality
+    as o (bucket, id, wallet_id, state, granted, item)
+  left join limits on limits.item = o.item
   where o.state = 'granted';
 
   if with_limits then
-    perform add_key_spend(array_agg(o.bucket), array_agg(o.key_id), array_agg(o.period),
-      array_agg(0::bigint), array_agg(o.granted))
-    from unnest(p_spend_buckets, p_spend_key_ids, p_spend_periods, o_states, o_granted)
-      as o (bucket, key_id, period, state, granted)
-    where o.state = 'granted' and o.key_id is not null;
+    perform add_spend(array_agg(u.bucket), array_agg(u.owner_id), array_agg(u.period),
+      array_agg(0::bigint), array_agg(o_granted[u.item]))
+    from unnest(p_limit_items, p_limit_buckets, p_limit_owner_ids, p_limit_periods)
+      as u (item, bucket, owner_id, period)
+    where o_states[u.item] = 'granted';
   end if;
 
   return query
-  select o.ordinality::integer, case o.state when 'repeated' then 'granted' else o.state end, o.granted
-  from unnest(o_states, o_granted) with ordinality as o (state, granted);
+  select o.ordinality::integer, case o.state when 'repeated' then 'granted' else o.state end, o.granted,
+    o.limit_owner_id
+  from unnest(o_states, o_granted, o_limit_owner_ids) with ordinality
+    as o (state, granted, limit_owner_id);
 end $$;
 
--- Locks the counters of spend limits, after the wallets and in order; makes those that are missing if told.
-create function lock_key_spend(
-  p_buckets smallint[], p_key_ids uuid[], p_periods date[], p_make_missing boolean
-) returns void
+-- Locks the counters of spend limits: after the wallets, and in order.
+create function lock_spend_counters(p_buckets smallint[], p_owner_ids uuid[], p_periods date[])
+returns void
 language plpgsql as $$
 begin
-  insert into key_spend (bucket, key_id, period, spent, held)
-  select distinct u.bucket, u.key_id, u.period, 0, 0
-  from unnest(p_buckets, p_key_ids, p_periods) as u (bucket, key_id, period)
-  where u.key_id is not null and p_make_missing
-  order by u.bucket, u.key_id, u.period
-  on conflict (bucket, key_id, period) do nothing;
-
-  perform 1 from key_spend s
-  where (s.bucket, s.key_id, s.period) in (
-    select b, k, p from unnest(p_buckets, p_key_ids, p_periods) as u (b, k, p))
-  order by s.bucket, s.key_id, s.period
+  perform 1 from spend_counter s
+  where (s.bucket, s.owner_id, s.period) in (
+    select b, o, p from unnest(p_buckets, p_owner_ids, p_periods) as u (b, o, p))
+  order by s.bucket, s.owner_id, s.period
   for no key update;
 end $$;
 
-create function add_key_spend(
-  p_buckets smallint[], p_key_ids uuid[], p_periods date[], p_spent bigint[], p_held bigint[]
+-- Makes the counters that are missing, locks all of them and reads them. Several limits of a batch may share
+-- a counter: `counters` has the place of the first of them, and what stands there in `spent` and `held` is
+-- the caller's to keep.
+create function take_spend_counters(
+  p_buckets smallint[], p_owner_ids uuid[], p_periods date[],
+  out counters integer[], out spent bigint[], out held bigint[]
+)
+language plpgsql as $$
+begin
+  insert into spend_counter (bucket, owner_id, period, spent, held)
+  select distinct u.bucket, u.owner_id, u.period, 0, 0
+  from unnest(p_buckets, p_owner_ids, p_periods) as u (bucket, owner_id, period)
+  order by u.bucket, u.owner_id, u.period
+  on conflict (bucket, owner_id, period) do nothing;
+
+  perform lock_spend_counters(p_buckets, p_owner_ids, p_periods);
+
+  select array_agg(u.counter order by u.place), array_agg(s.spent order by u.place),
+    array_agg(s.held order by u.place)
+  into counters, spent, held
+  from (
+    select n.*, min(n.place) over (partition by n.bucket, n.owner_id, n.period)::integer as counter
+    from unnest(p_buckets, p_owner_ids, p_periods) with ordinality as n (bucket, owner_id, period, place)
+  ) u
+  left join spend_counter s on s.bucket = u.bucket and s.owner_id = u.owner_id and s.period = u.period;
+  -- The job that forgets old counters may come between the insert and the lock. A limit that nobody counts
+  -- would be none, so the batch is sent again.
+  if array_position(spent, null) is not null then
+    raise exception 'a spend counter is gone' using errcode = 'serialization_failure';
+  end if;
+end $$;
+
+create function add_spend(
+  p_buckets smallint[], p_owner_ids uuid[], p_periods date[], p_spent bigint[], p_held bigint[]
 ) returns void
 language plpgsql as $$
 begin
-  update key_spend s set spent = s.spent + u.spent, held = s.held + u.held
+  update spend_counter s set spent = s.spent + u.spent, held = s.held + u.held
   from (
-    select b as bucket, k as key_id, p as period, sum(x)::bigint as spent, sum(y)::bigint as held
-    from unnest(p_buckets, p_key_ids, p_periods, p_spent, p_held) as u (b, k, p, x, y)
-    group by b, k, p
+    select b as bucket, o as owner_id, p as period, sum(x)::bigint as spent, sum(y)::bigint as held
+    from unnest(p_buckets, p_owner_ids, p_periods, p_spent, p_held) as u (b, o, p, x, y)
+    group by b, o, p
   ) u
-  where s.bucket = u.bucket and s.key_id = u.key_id and s.period = u.period;
+  where s.bucket = u.bucket and s.owner_id = u.owner_id and s.period = u.period;
 end $$;
 
 -- What a caller says about a call beside its money; the names are those of usage_event.
@@ -544,11 +583,13 @@ create type usage_description as (
 --   late      the hold was gone (expired, or its node was declared dead): charged what the wallet has
 --   voided    given back; gone: there was nothing to give back
 --   no_wallet, conflict (the id is another wallet's): a bug of the caller
--- Never more than the wallet has free, and never more than the key's limit leaves. Cost is covered first;
--- cost that is not covered is written off, a markup that is not covered is not earned.
+-- Never more than the wallet has free, and never more than the spend limits leave, which are given as to
+-- hold_batch and are those that the hold was placed under. Cost is covered first; cost that is not covered is
+-- written off, a markup that is not covered is not earned.
 create function settle_batch(
   p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_used bigint[], p_cost bigint[],
-  p_spend_buckets smallint[], p_spend_key_ids uuid[], p_spend_periods date[], p_spend_limits bigint[],
+  p_limit_items integer[], p_limit_buckets smallint[], p_limit_owner_ids uuid[], p_limit_periods date[],
+  p_limit_credits bigint[],
   p_usage json
 ) returns table (
   item integer, state text, charged bigint, shortfall bigint, balance_before bigint, balance_after bigint
@@ -558,7 +599,8 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 declare
   r record; e record;
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint; w_seq bigint;
-  k_names text[]; k_name text; k_spent bigint[]; k_held bigint[]; k integer; room bigint;
+  l_counters integer[]; l_spent bigint[]; l_held bigint[]; l_first integer; l_last integer;
+  k integer; room bigint;
   v_state text; v_charged bigint; v_used bigint; v_before bigint; v_released bigint;
   nothing bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
   o_states text[] := array_fill(null::text, array[cardinality(p_ids)]);
@@ -566,7 +608,7 @@ declare
   o_after bigint[] := nothing; o_seqs bigint[] := nothing; o_released bigint[] := nothing;
   u_buckets smallint[]; u_ids uuid[]; u_posted bigint[]; u_held bigint[]; u_seqs bigint[];
   expected integer := 0; deleted integer;
-  with_limits boolean := array_remove(p_spend_key_ids, null) <> '{}';
+  with_limits boolean := p_limit_items <> '{}';
 begin
   perform 1 from wallet w
   where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i))
@@ -574,20 +616,18 @@ begin
   for no key update;
 
   if with_limits then
-    perform lock_key_spend(p_spend_buckets, p_spend_key_ids, p_spend_periods, true);
+    select t.counters, t.spent, t.held into l_counters, l_spent, l_held
+    from take_spend_counters(p_limit_buckets, p_limit_owner_ids, p_limit_periods) t;
   end if;
 
   for r in
     select u.ordinality::integer as item, u.*, w.posted, w.held, w.seq,
-      h.amount as open_amount, h.wallet_id as open_wallet_id, h.spend_key_id as open_spend_key_id,
-      s.spent as s_spent, s.held as s_held
-    from unnest(p_buckets, p_ids, p_wallet_ids, p_used, p_cost,
-        p_spend_buckets, p_spend_key_ids, p_spend_periods, p_spend_limits) with ordinality
-      as u (bucket, id, wallet_id, used, cost, spend_bucket, spend_key_id, spend_period, spend_limit)
+      h.amount as open_amount, h.wallet_id as open_wallet_id,
+      h.spend_owner_ids as open_owner_ids, h.spend_periods as open_periods
+    from unnest(p_buckets, p_ids, p_wallet_ids, p_used, p_cost) with ordinality
+      as u (bucket, id, wallet_id, used, cost)
     left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
     left join hold h on h.bucket = u.bucket and h.id = u.id
-    left join key_spend s on s.bucket = u.spend_bucket and s.key_id = u.spend_key_id
-      and s.period = u.spend_period
     order by u.bucket, u.wallet_id, u.ordinality
   loop
     if w_id is distinct from r.wallet_id then
@@ -599,17 +639,19 @@ begin
       w_posted := r.posted; w_held := r.held; w_seq := r.seq;
     end if;
 
-    v_before := w_posted; v_charged := 0; v_released := 0; v_used := coalesce(r.used, 0); k := null;
-    if r.spend_key_id is not null then
-      k_name := r.spend_key_id::text || r.spend_period::text;
-      k := array_position(k_names, k_name);
-      if k is null then
-        k_names := k_names || k_name; k_spent := k_spent || r.s_spent; k_held := k_held || r.s_held;
-        k := cardinality(k_names);
-      end if;
+    v_before := w_posted; v_charged := 0; v_released := 0; v_used := coalesce(r.used, 0);
+    l_first := null;
+    if with_limits then
+      l_first := array_position(p_limit_items, r.item); l_last := l_first;
+      while p_limit_items[l_last + 1] = r.item loop
+        l_last := l_last + 1;
+      end loop;
     end if;
-    if r.open_amount is not null and r.open_spend_key_id is distinct from r.spend_key_id then
-      raise exception 'hold % was placed under another spend limit', r.id
+    if r.open_amount is not null and (l_first is null) <> (r.open_owner_ids is null)
+      or r.open_owner_ids <> p_limit_owner_ids[l_first:l_last]
+      or r.open_periods <> p_limit_periods[l_first:l_last]
+    then
+      raise exception 'hold % was placed under other spend limits', r.id
       using errcode = 'integrity_constraint_violation';
     end if;
 
@@ -641,14 +683,19 @@ begin
 
       w_held := w_held - v_released;
       room := w_posted - w_held;
-      if k is not null then
-        k_held[k] := k_held[k] - v_released;
-        room := least(room, greatest(0, r.spend_limit - k_spent[k] - k_held[k]));
+      if l_first is not null then
+        for l in l_first..l_last loop
+          k := l_counters[l];
+          l_held[k] := l_held[k] - v_released;
+          room := least(room, greatest(0, p_limit_credits[l] - l_spent[k] - l_held[k]));
+        end loop;
       end if;
       v_charged := least(v_used, room);
       w_posted := w_posted - v_charged;
-      if k is not null then
-        k_spent[k] := k_spent[k] + v_charged;
+      if l_first is not null then
+        foreach k in array l_counters[l_first:l_last] loop
+          l_spent[k] := l_spent[k] + v_charged;
+        end loop;
       end if;
       if v_charged > 0 then
         w_seq := w_seq + 1;
@@ -676,11 +723,11 @@ begin
   end if;
 
   if with_limits then
-    perform add_key_spend(array_agg(o.bucket), array_agg(o.key_id), array_agg(o.period),
-      array_agg(o.charged), array_agg(-o.released))
-    from unnest(p_spend_buckets, p_spend_key_ids, p_spend_periods, o_states, o_charged, o_released)
-      as o (bucket, key_id, period, state, charged, released)
-    where o.state in ('settled', 'late', 'voided') and o.key_id is not null;
+    perform add_spend(array_agg(u.bucket), array_agg(u.owner_id), array_agg(u.period),
+      array_agg(o_charged[u.item]), array_agg(-o_released[u.item]))
+    from unnest(p_limit_items, p_limit_buckets, p_limit_owner_ids, p_limit_periods)
+      as u (item, bucket, owner_id, period)
+    where o_states[u.item] in ('settled', 'late', 'voided');
   end if;
 
   perform record_usage(p_buckets, p_ids, p_wallet_ids, p_cost, p_usage,
@@ -753,6 +800,7 @@ returns table (reason text, holds bigint, credits bigint)
 language plpgsql as $$
 declare
   c_buckets smallint[]; c_ids uuid[]; c_wallet_ids uuid[]; gone hold[];
+  s_buckets smallint[]; s_owner_ids uuid[]; s_periods date[]; s_held bigint[];
 begin
   select array_agg(c.bucket), array_agg(c.id), array_agg(c.wallet_id) into c_buckets, c_ids, c_wallet_ids
   from (
@@ -783,16 +831,16 @@ begin
   from (select g.bucket, g.wallet_id, sum(g.amount)::bigint as amount from unnest(gone) g group by 1, 2) g
   where w.bucket = g.bucket and w.id = g.wallet_id;
 
-  perform lock_key_spend(array_agg(g.spend_bucket), array_agg(g.spend_key_id),
-    array_agg(g.spend_period), false)
+  select array_agg(c.bucket), array_agg(c.owner_id), array_agg(c.period), array_agg(-g.amount)
+  into s_buckets, s_owner_ids, s_periods, s_held
   from unnest(gone) g
-  where g.spend_key_id is not null
-  having count(*) > 0;
-  perform add_key_spend(array_agg(g.spend_bucket), array_agg(g.spend_key_id),
-    array_agg(g.spend_period), array_agg(0::bigint), array_agg(-g.amount))
-  from unnest(gone) g
-  where g.spend_key_id is not null
-  having count(*) > 0;
+  cross join lateral unnest(g.spend_buckets, g.spend_owner_ids, g.spend_periods)
+    as c (bucket, owner_id, period);
+  if s_buckets is not null then
+    perform lock_spend_counters(s_buckets, s_owner_ids, s_periods);
+    perform add_spend(s_buckets, s_owner_ids, s_periods,
+      array_fill(0::bigint, array[cardinality(s_held)]), s_held);
+  end if;
 
   return query
   select case when g.expires_at <= p_now then 'expired' else 'node_lost' end, count(*),

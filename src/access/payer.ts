@@ -5,6 +5,7 @@ import { requireLinkedUser } from '../accounts/links.ts'
 import { type KeyPrincipal, keyOf } from '../http/access.ts'
 import type { Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import type { SpendLimit } from '../wallet/spend.ts'
 
 export type Payer = {
   /** The wallet that is charged. */
@@ -17,6 +18,8 @@ export type Payer = {
   external_user_id: string | null
   /** The developer's markup in hundredths of a percent; 0 where payer and developer are one. */
   markup_bps: number
+  /** What the user lets the app spend, if the user said so. */
+  cap: SpendLimit | null
 }
 
 const USER_ID_LENGTH_MAX = 255
@@ -52,6 +55,7 @@ function developerPays(key: KeyPrincipal): Payer {
     client_id: key.client_id,
     external_user_id: null,
     markup_bps: 0,
+    cap: null,
   }
 }
 
@@ -72,6 +76,7 @@ async function userPays(
     client_id: link.client_id,
     external_user_id,
     markup_bps: 0,
+    cap: null,
   }
 }
 

@@ -10,8 +10,9 @@ import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { mintWalletId } from '../wallet/bucket.ts'
-import type { Hold, SpendLimit } from '../wallet/holds.ts'
+import type { Hold } from '../wallet/holds.ts'
 import type { Ledger } from '../wallet/lanes.ts'
+import type { SpendLimit } from '../wallet/spend.ts'
 import type { Drains } from './departure.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
@@ -73,7 +74,7 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
     wallet_id: payer.account_id,
     min_credits: withMarkup(quoteMinimum(model, wanted)),
     max_credits: withMarkup(quoteMaximum(model, wanted)),
-    ...spendLimitOf(call.key),
+    spend_limits: spendLimitsOf(call),
   })
   const affordable = affordableOutput(model, {
     ...bounds,
@@ -104,8 +105,18 @@ function writesCache(request: ChatRequest): boolean {
   return request.original.dialect === 'anthropic'
 }
 
-function spendLimitOf(key: KeyPrincipal): { spend_limit?: SpendLimit } {
+/** The user's cap comes first: where both are reached, raising the key's limit would not help. */
+function spendLimitsOf({ key, payer }: ChatCall): SpendLimit[] {
+  const limits: SpendLimit[] = payer.cap ? [payer.cap] : []
   const { key_id, account_id, spend_limit_credits, spend_limit_period } = key
-  if (spend_limit_credits === null || spend_limit_period === null) return {}
-  return { spend_limit: { key_id, account_id, spend_limit_credits, spend_limit_period } }
+  if (spend_limit_credits !== null && spend_limit_period !== null) {
+    limits.push({
+      kind: 'key',
+      owner_id: key_id,
+      account_id,
+      limit_credits: spend_limit_credits,
+      period: spend_limit_period,
+    })
+  }
+  return limits
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { CREDITS_MAX, CREDITS_PER_DOLLAR, divideRoundUp, toJson } from './money.ts'
+import { CREDITS_MAX, CREDITS_PER_DOLLAR, divideRoundUp, formatDollars, toJson } from './money.ts'
 
 const amounts = fc.bigInt({ min: 0n, max: CREDITS_MAX * CREDITS_MAX })
 
@@ -25,6 +25,18 @@ test('one unit of a million costs one credit, and nothing costs nothing', () => 
 test('a dollar is a million credits, and the largest balance is exact for every JSON reader', () => {
   assert.equal(CREDITS_PER_DOLLAR, 1_000_000n)
   assert.equal(CREDITS_MAX, BigInt(Number.MAX_SAFE_INTEGER))
+})
+
+test('dollars for a reader are exact, and have cents', () => {
+  const written: [bigint, string][] = [
+    [0n, '$0.00'],
+    [1n, '$0.000001'],
+    [5_000_000n, '$5.00'],
+    [12_500_000n, '$12.50'],
+    [1_234_567_890n, '$1,234.56789'],
+    [CREDITS_MAX, '$9,007,199,254.740991'],
+  ]
+  for (const [credits, text] of written) assert.equal(formatDollars(credits), text)
 })
 
 test('credits are written as plain JSON numbers, to the last digit, wherever they stand', () => {

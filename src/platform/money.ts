@@ -12,6 +12,13 @@ export function divideRoundUp(amount: bigint, divisor: bigint): bigint {
   return (amount + divisor - 1n) / divisor
 }
 
+/** For a reader: exact, with cents at least. */
+export function formatDollars(credits: Credits): string {
+  const whole = (credits / CREDITS_PER_DOLLAR).toLocaleString('en')
+  const fraction = String(credits % CREDITS_PER_DOLLAR).padStart(6, '0')
+  return `$${whole}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, '')}`
+}
+
 /** JSON for records written outside the serialiser (streams, logs): bigint as a plain number. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_key, entry) => (typeof entry === 'bigint' ? Number(entry) : entry))

@@ -10,7 +10,7 @@ import { mintId } from '../platform/tokens.ts'
 import { bucketOf, mintWalletId } from './bucket.ts'
 
 const OWNED =
-  'wallet|hold|key_spend|journal|journal_default|usage_event|usage_event_default|developer_earning|outbox|idempotency'
+  'wallet|hold|spend_counter|journal|journal_default|usage_event|usage_event_default|developer_earning|outbox|idempotency'
 const REFERENCE = new RegExp(
   `\\b(from|join|into|update|using)\\s+(?:only\\s+)?(?:${OWNED})\\b(?:\\s+(?:as\\s+)?(?!${words(
     'where set on group order left right full inner cross join limit for using returning union values select',
@@ -18,7 +18,7 @@ const REFERENCE = new RegExp(
   'g',
 )
 /** What a bucket may be bound to: a parameter, a list of them, or the bucket of something that is bound. */
-const BOUND = String.raw`(?:\$\d|p_\w+|any\s*\(\s*(?:\$\d|p_\w+)|\w+\.(?:spend_)?bucket\b)`
+const BOUND = String.raw`(?:\$\d|p_\w+|any\s*\(\s*(?:\$\d|p_\w+)|\w+\.bucket\b)`
 
 const url = await createDatabase()
 const source = new URL('../', import.meta.url)
@@ -50,7 +50,7 @@ function bindsBuckets(text: string): boolean {
 function bindsAlias(text: string, alias: string): boolean {
   return [
     `\\b${alias}\\.bucket\\s*=\\s*${BOUND}`,
-    `\\.(?:spend_)?bucket\\s*=\\s*${alias}\\.bucket\\b`,
+    `\\.bucket\\s*=\\s*${alias}\\.bucket\\b`,
     `\\(${alias}\\.bucket,[^)]*\\)\\s+in\\s*\\(\\s*select\\b`,
   ].some((binding) => new RegExp(binding).test(text))
 }

@@ -163,20 +163,23 @@ export const BOOK_PROOFS: readonly Statement<ProofRow>[] = [
      ) summed`,
   ),
   proof(
-    'wallet.prove_key_holds_are_holds',
+    'wallet.prove_counted_holds_are_holds',
     `select count(*) as checked,
        count(*) filter (where differs) as differences,
        min(what) filter (where differs) as first
      from (
        select coalesce(s.held, 0) <> coalesce(h.total, 0) as differs,
-         format('key %s: held %s, holds %s', coalesce(s.key_id, h.spend_key_id), s.held, h.total) as what
-       from (select * from key_spend where bucket = any ($1::smallint[])) s
+         format('spend of key or connection %s from %s: held %s, holds %s', coalesce(s.owner_id, h.owner_id),
+           coalesce(s.period, h.period), s.held, h.total) as what
+       from (select * from spend_counter where bucket = any ($1::smallint[])) s
        full join (
-         select spend_bucket, spend_key_id, spend_period, sum(amount)::bigint as total
-         from hold
-         where bucket = any ($1::smallint[]) and spend_key_id is not null
-         group by spend_bucket, spend_key_id, spend_period
-       ) h on h.spend_bucket = s.bucket and h.spend_key_id = s.key_id and h.spend_period = s.period
+         select c.bucket, c.owner_id, c.period, sum(o.amount)::bigint as total
+         from hold o
+         cross join lateral unnest(o.spend_buckets, o.spend_owner_ids, o.spend_periods)
+           as c (bucket, owner_id, period)
+         where o.bucket = any ($1::smallint[])
+         group by c.bucket, c.owner_id, c.period
+       ) h on h.bucket = s.bucket and h.owner_id = s.owner_id and h.period = s.period
      ) compared`,
   ),
 ]

@@ -20,12 +20,10 @@ const ledger = await makeLedger(db, url)
 await ledger.settle(chargeOf(await ledger.hold(holdOf(first, 100n)), 55n, 50n))
 await ledger.hold({
   ...holdOf(first, 100n),
-  spend_limit: {
-    key_id: first,
-    account_id: first,
-    spend_limit_credits: 500n,
-    spend_limit_period: 'day',
-  },
+  spend_limits: [
+    { kind: 'key', owner_id: first, account_id: first, limit_credits: 500n, period: 'day' },
+    { kind: 'app', owner_id: second, account_id: second, limit_credits: 500n, period: 'month' },
+  ],
 })
 await ledger.close()
 const at = new Date()
@@ -60,7 +58,12 @@ const DAMAGE: readonly [proof: string, text: string][] = [
   ],
   ['earnings_are_in_the_journal', 'update developer_earning set amount = 6'],
   ['transfers_arrived', "delete from journal where kind = 'transfer_in'"],
-  ['key_holds_are_holds', 'update key_spend set held = 1'],
+  ['counted_holds_are_holds', 'update spend_counter set held = 1'],
+  ['counted_holds_are_holds', `delete from spend_counter where owner_id = '${second}'`],
+  [
+    'counted_holds_are_holds',
+    'update hold set spend_owner_ids = spend_owner_ids[1:1], spend_periods = spend_periods[1:1]',
+  ],
   [
     'default_partitions_are_empty',
     `insert into usage_event_default select (u).* from (
@@ -79,7 +82,7 @@ describe('the ledger check', () => {
     assert.equal(counts['transactions_sum_to_zero'], 5)
     assert.equal(counts['book_sums_to_zero'], 11)
     assert.equal(counts['transfers_arrived'], 1)
-    assert.equal(counts['key_holds_are_holds'], 1)
+    assert.equal(counts['counted_holds_are_holds'], 2)
   })
 
   for (const [proof, text] of DAMAGE) {
@@ -91,7 +94,7 @@ describe('the ledger check', () => {
       await client.query(
         'create table saved_wallet as table wallet; create table saved_hold as table hold',
       )
-      for (const table of ['journal', 'usage_event', 'developer_earning', 'key_spend']) {
+      for (const table of ['journal', 'usage_event', 'developer_earning', 'spend_counter']) {
         await client.query(`create table saved_${table} as table ${table}`)
       }
       await client.query(text)
@@ -106,7 +109,7 @@ describe('the ledger check', () => {
         'journal',
         'usage_event',
         'developer_earning',
-        'key_spend',
+        'spend_counter',
         'wallet',
         'hold',
       ]) {

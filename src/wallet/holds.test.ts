@@ -12,9 +12,7 @@ import {
 import { FrozenClock } from '../platform/clock.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
-import { mintId } from '../platform/tokens.ts'
 import { mintWalletId } from './bucket.ts'
-import { type SpendLimit, spendPeriod } from './holds.ts'
 import { startNode, sweepHolds } from './jobs.ts'
 import { grantCredits, readBalance } from './ledger.ts'
 
@@ -254,84 +252,6 @@ describe('the sweeper', () => {
     clock.advance(15_001)
     assert.ok((await sweepHolds({ db, clock, log: silent, metrics })) >= 1)
     assert.equal((await readBalance(db, wallet_id))?.held, 0n)
-  })
-})
-
-describe("a key's spend limit", () => {
-  function limitOf(account_id: string, credits: bigint, period: 'day' | 'month' | 'total') {
-    const limit: SpendLimit = {
-      key_id: mintId(),
-      account_id,
-      spend_limit_credits: credits,
-      spend_limit_period: period,
-    }
-    return limit
-  }
-
-  it('is exact with 200 callers at once, also over several wallets', async () => {
-    const owner = await wallet(0n)
-    const wallets = [await wallet(100_000n), await wallet(100_000n), await wallet(100_000n)]
-    const spend_limit = limitOf(owner, 1_000n, 'day')
-    let granted = 0
-    await Promise.all(
-      Array.from({ length: 200 }, async (_, index) => {
-        const wallet_id = wallets[index % 3] ?? owner
-        try {
-          const hold = await ledger.hold({ ...holdOf(wallet_id, 30n), spend_limit })
-          await ledger.settle(chargeOf(hold, 25n))
-          granted++
-        } catch (error) {
-          assert.equal((error as { code?: string }).code, 'insufficient_credits')
-        }
-      }),
-    )
-    const [row] = await sql(
-      url,
-      'select spent::text, held::text from key_spend where key_id = $1',
-      [spend_limit.key_id],
-    )
-    assert.deepEqual(row, { spent: String(granted * 25), held: '0' })
-    assert.equal(
-      granted,
-      39,
-      '38 calls leave 50 free, the 39th holds 30 of it, a 40th does not fit',
-    )
-  })
-
-  it('lowers a hold to what is left, and says so when nothing is', async () => {
-    const wallet_id = await wallet(1_000n)
-    const spend_limit = limitOf(wallet_id, 100n, 'total')
-    const range = { wallet_id, min_credits: 10n, max_credits: 500n, spend_limit }
-    const hold = await ledger.hold({ ...range, id: mintWalletId(wallet_id, new Date()) })
-    assert.equal(hold.amount, 100n)
-    await ledger.settle(chargeOf(hold, 95n))
-    await assert.rejects(ledger.hold({ ...range, id: mintWalletId(wallet_id, new Date()) }), {
-      code: 'insufficient_credits',
-      message: "The key's spend limit is reached.",
-    })
-  })
-
-  it('frees what a released or swept hold held', async () => {
-    const clock = new FrozenClock(new Date())
-    const wallet_id = await wallet(1_000n)
-    const spend_limit = limitOf(wallet_id, 100n, 'month')
-    const hold = await ledger.hold({ ...holdOf(wallet_id, 100n), spend_limit })
-    await ledger.release(hold)
-    const next = await ledger.hold({ ...holdOf(wallet_id, 100n), spend_limit })
-    clock.advance(16 * 60_000)
-    await sweepHolds({ db, clock, log: silent, metrics: createMetrics() })
-    const late = await ledger.settle(chargeOf(next, 60n))
-    assert.equal(late.state, 'late')
-    await assert.rejects(ledger.hold({ ...holdOf(wallet_id, 41n), spend_limit }), /limit/)
-    const last = await ledger.hold({ ...holdOf(wallet_id, 40n), spend_limit })
-    assert.equal((await ledger.settle(chargeOf(last, 40n))).credits_used, 40n)
-  })
-
-  it('counts days and months in UTC', () => {
-    const at = new Date('2026-03-31T23:59:59.999Z')
-    assert.equal(spendPeriod('day', at), '2026-03-31')
-    assert.equal(spendPeriod('month', at), '2026-03-01')
-    assert.equal(spendPeriod('total', at), '1970-01-01')
   })
 })
 

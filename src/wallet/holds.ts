@@ -3,16 +3,10 @@
 import { ApiError } from '../platform/errors.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
 import { bucketOf } from './bucket.ts'
+import type { LimitedCounter, SpendLimit } from './spend.ts'
 
-export const SPEND_PERIODS = ['day', 'month', 'total'] as const
-
-/** A key's limit. `account_id` is the key's owner, who need not be the payer. */
-export type SpendLimit = {
-  key_id: string
-  account_id: string
-  spend_limit_credits: bigint
-  spend_limit_period: (typeof SPEND_PERIODS)[number]
-}
+/** A call is bound by its key's limit and by its user's cap for the app; a list that grows is a mistake. */
+const SPEND_LIMITS_MAX = 8
 
 export type HoldRequest = {
   /** Minted with mintWalletId; the id of the call, its usage event and its journal transaction. */
@@ -21,17 +15,16 @@ export type HoldRequest = {
   /** As much as fits is held, from the minimum to the maximum. */
   min_credits: bigint
   max_credits: bigint
-  spend_limit?: SpendLimit
+  /** All of them bind the call. When one refuses it, the first that does is named. */
+  spend_limits?: readonly SpendLimit[]
 }
-
-/** The counter of a spend limit that a hold is part of. */
-export type SpendCounter = { bucket: number; key_id: string; period: string; limit: bigint }
 
 export type Hold = {
   id: string
   wallet_id: string
   amount: bigint
-  spend?: SpendCounter
+  /** The counters of its spend limits, in the order given. */
+  spend?: readonly LimitedCounter[]
 }
 
 /** The columns of usage_event that the ledger does not work out itself. */
@@ -72,35 +65,17 @@ export type Settlement = {
   balance_after: bigint
 }
 
-/** The day or month (UTC) that a limit counts in, by the time of the call. */
-export function spendPeriod(period: SpendLimit['spend_limit_period'], at: Date): string {
-  const day = at.toISOString().slice(0, 10)
-  switch (period) {
-    case 'day':
-      return day
-    case 'month':
-      return `${day.slice(0, 7)}-01`
-    case 'total':
-      return '1970-01-01'
-  }
-}
-
-export function spendCounter(limit: SpendLimit, at: Date): SpendCounter {
-  return {
-    bucket: bucketOf(limit.account_id),
-    key_id: limit.key_id,
-    period: spendPeriod(limit.spend_limit_period, at),
-    limit: limit.spend_limit_credits,
-  }
-}
-
 export function checkHoldRequest(request: HoldRequest): void {
-  const { min_credits, max_credits, spend_limit } = request
+  const { min_credits, max_credits, spend_limits = [] } = request
   if (!isCredits(min_credits, 1n) || !isCredits(max_credits, min_credits)) {
     throw new ApiError('pricing_error', { detail: `hold of ${min_credits} to ${max_credits}` })
   }
-  if (spend_limit && !isCredits(spend_limit.spend_limit_credits, 1n)) {
+  if (!spend_limits.every((limit) => isCredits(limit.limit_credits, 1n))) {
     throw new ApiError('pricing_error', { detail: 'spend limit out of range' })
+  }
+  const owners = new Set(spend_limits.map((limit) => limit.owner_id))
+  if (owners.size < spend_limits.length || owners.size > SPEND_LIMITS_MAX) {
+    throw new ApiError('pricing_error', { detail: 'spend limits of one owner, or too many' })
   }
   checkBucket(request)
 }

@@ -15,7 +15,7 @@ import {
   COUNT_STRAY_ROWS,
   DELETE_DEAD_NODES,
   DELETE_OLD_IDEMPOTENCY,
-  DELETE_OLD_KEY_SPEND,
+  DELETE_OLD_SPEND_COUNTERS,
   END_NODE,
   MAKE_PARTITIONS,
   RENEW_LEASE,
@@ -206,7 +206,7 @@ export async function forgetOldRows(
   await options.db.run(DELETE_DEAD_NODES, [new Date(now_ms - FORGET_NODE_AFTER_MS)])
   const oldest = new Date(now_ms - FORGET_ANSWER_AFTER_MS)
   await options.db.run(DELETE_OLD_IDEMPOTENCY, [ALL_BUCKETS, oldest])
-  await options.db.run(DELETE_OLD_KEY_SPEND, [
+  await options.db.run(DELETE_OLD_SPEND_COUNTERS, [
     ALL_BUCKETS,
     new Date(now_ms - FORGET_SPEND_AFTER_MS),
   ])

@@ -16,11 +16,11 @@ import {
   type HoldRequest,
   type Settlement,
   type SettleRequest,
-  spendCounter,
 } from './holds.ts'
 import type { GatewayNode } from './jobs.ts'
 import { classifyFailure, LaneConnection } from './lane-connection.ts'
 import { type SettleItem, sendHolds, sendSettles } from './send.ts'
+import { type LimitedCounter, limitReached, spendCounter } from './spend.ts'
 import type { HoldRow, SettleRow } from './store.ts'
 
 export interface Ledger {
@@ -97,7 +97,7 @@ class LaneLedger implements Ledger {
       const row = await this.#placeHold(lane, request)
       if (row.state !== 'blocked' || performance.now() >= give_up_at) {
         this.#options.metrics.ledger_holds.inc({ state: row.state })
-        return readHold(request, row, this.#spend(request))
+        return readHold(request, row)
       }
       await this.#roomInWallet(request.wallet_id, poll_ms)
     }
@@ -145,15 +145,9 @@ class LaneLedger implements Ledger {
       if (!(error instanceof GivenUp)) throw error
       // It may have been placed all the same. Nobody waits for this, and the lease and the expiry stand
       // behind it.
-      const spend = this.#spend(request)
-      const { id, wallet_id } = request
-      this.release({ id, wallet_id, amount: 0n, ...(spend && { spend }) }).catch(() => {})
+      this.release(holdOf(request, 0n)).catch(() => {})
       throw error
     }
-  }
-
-  #spend(request: HoldRequest) {
-    return request.spend_limit && spendCounter(request.spend_limit, timeOf(request.id))
   }
 
   /** Resolves when a hold of the wallet was resolved here, or after poll_ms: it may happen elsewhere. */
@@ -214,7 +208,7 @@ class LaneLedger implements Ledger {
       send: (requests) => {
         const now = clock.now()
         const expires_at = new Date(now.getTime() + HOLD_EXPIRES_AFTER_MS)
-        const spends = requests.map((request) => this.#spend(request))
+        const spends = requests.map((request) => limitedCounters(request))
         return sendHolds(connection, requests, { node, now, expires_at, spends })
       },
     })
@@ -255,7 +249,7 @@ class LaneLedger implements Ledger {
   }
 }
 
-function readHold(request: HoldRequest, row: HoldRow, spend: Hold['spend']): Hold {
+function readHold(request: HoldRequest, row: HoldRow): Hold {
   const { id, wallet_id, min_credits, max_credits } = request
   switch (row.state) {
     case 'granted':
@@ -263,20 +257,33 @@ function readHold(request: HoldRequest, row: HoldRow, spend: Hold['spend']): Hol
       if (row.granted < min_credits || row.granted > max_credits) {
         throw new Error(`hold ${id} was granted ${row.granted}`)
       }
-      return { id, wallet_id, amount: row.granted, ...(spend && { spend }) }
+      return holdOf(request, row.granted)
     case 'insufficient':
     case 'blocked':
       throw new ApiError('insufficient_credits', { detail: row.state })
-    case 'limit_reached':
-      throw new ApiError('insufficient_credits', {
-        message: "The key's spend limit is reached.",
-        hint: 'Use another key, raise the limit, or wait for the next period.',
-      })
+    case 'limit_reached': {
+      const limit = request.spend_limits?.find(({ owner_id }) => owner_id === row.limit_owner_id)
+      if (!limit) throw new Error(`hold ${id} was refused by a limit it does not have`)
+      throw limitReached(limit, timeOf(id))
+    }
     case 'no_wallet':
       throw new ApiError('user_not_found', { detail: `no wallet ${wallet_id}` })
     case 'conflict':
       throw new Error(`hold ${id} belongs to another wallet`)
   }
+}
+
+function holdOf(request: HoldRequest, amount: bigint): Hold {
+  const { id, wallet_id } = request
+  const spend = limitedCounters(request)
+  return { id, wallet_id, amount, ...(spend.length > 0 && { spend }) }
+}
+
+function limitedCounters({ id, spend_limits = [] }: HoldRequest): LimitedCounter[] {
+  return spend_limits.map((limit) => ({
+    ...spendCounter(limit, timeOf(id)),
+    limit: limit.limit_credits,
+  }))
 }
 
 function laneOf<Lane>(lanes: readonly Lane[], wallet_id: string): Lane {

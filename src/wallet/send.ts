@@ -2,7 +2,7 @@
 
 import { toJson } from '../platform/money.ts'
 import { bucketOf } from './bucket.ts'
-import type { Hold, HoldRequest, SettleRequest, SpendCounter } from './holds.ts'
+import type { Hold, HoldRequest, SettleRequest } from './holds.ts'
 import type { LaneConnection } from './lane-connection.ts'
 import { HOLD_BATCH, type HoldRow, SETTLE_BATCH, type SettleRow } from './store.ts'
 
@@ -13,7 +13,8 @@ export type HoldBatch = {
   node: { node_id: string; epoch: bigint }
   now: Date
   expires_at: Date
-  spends: readonly (SpendCounter | undefined)[]
+  /** The counters that each request counts against. */
+  spends: readonly Hold['spend'][]
 }
 
 export async function sendHolds(
@@ -27,7 +28,7 @@ export async function sendHolds(
     requests.map((request) => request.wallet_id),
     requests.map((request) => request.min_credits),
     requests.map((request) => request.max_credits),
-    ...spendColumns(batch.spends),
+    ...limitColumns(batch.spends),
     batch.node.node_id,
     batch.node.epoch,
     batch.now,
@@ -46,18 +47,23 @@ export async function sendSettles(
     items.map((item) => item.hold.wallet_id),
     items.map((item) => item.charge?.used_credits ?? null),
     items.map((item) => item.charge?.cost_credits ?? null),
-    ...spendColumns(items.map((item) => item.hold.spend)),
+    ...limitColumns(items.map((item) => item.hold.spend)),
     toJson(items.map((item) => describe(item.charge))),
   ])
   return inOrder(rows)
 }
 
-function spendColumns(spends: readonly (SpendCounter | undefined)[]): unknown[] {
+/** Empty columns where nobody has a limit: the database then looks at no counter. */
+function limitColumns(spends: readonly Hold['spend'][]): unknown[] {
+  const limits = spends.flatMap((counters = [], index) =>
+    counters.map((counter) => ({ ...counter, item: index + 1 })),
+  )
   return [
-    spends.map((spend) => spend?.bucket ?? null),
-    spends.map((spend) => spend?.key_id ?? null),
-    spends.map((spend) => spend?.period ?? null),
-    spends.map((spend) => spend?.limit ?? null),
+    limits.map((limit) => limit.item),
+    limits.map((limit) => limit.bucket),
+    limits.map((limit) => limit.owner_id),
+    limits.map((limit) => limit.period),
+    limits.map((limit) => limit.limit),
   ]
 }
 

@@ -56,25 +56,28 @@ export type HoldRow = {
   item: number
   state: (typeof HOLD_STATES)[number]
   granted: bigint | null
+  /** Whose spend limit it was, where one refused. */
+  limit_owner_id: string | null
 }
 
 export const HOLD_BATCH = statement<HoldRow>(
   'wallet.hold_batch',
-  `select item, state, granted
+  `select item, state, granted, limit_owner_id
    from hold_batch(
      p_buckets => $1::smallint[],
      p_ids => $2::uuid[],
      p_wallet_ids => $3::uuid[],
      p_min => $4::bigint[],
      p_max => $5::bigint[],
-     p_spend_buckets => $6::smallint[],
-     p_spend_key_ids => $7::uuid[],
-     p_spend_periods => $8::date[],
-     p_spend_limits => $9::bigint[],
-     p_node_id => $10::text,
-     p_node_epoch => $11::bigint,
-     p_now => $12::timestamptz,
-     p_expires_at => $13::timestamptz
+     p_limit_items => $6::integer[],
+     p_limit_buckets => $7::smallint[],
+     p_limit_owner_ids => $8::uuid[],
+     p_limit_periods => $9::date[],
+     p_limit_credits => $10::bigint[],
+     p_node_id => $11::text,
+     p_node_epoch => $12::bigint,
+     p_now => $13::timestamptz,
+     p_expires_at => $14::timestamptz
    )`,
 )
 
@@ -98,11 +101,12 @@ export const SETTLE_BATCH = statement<SettleRow>(
      p_wallet_ids => $3::uuid[],
      p_used => $4::bigint[],
      p_cost => $5::bigint[],
-     p_spend_buckets => $6::smallint[],
-     p_spend_key_ids => $7::uuid[],
-     p_spend_periods => $8::date[],
-     p_spend_limits => $9::bigint[],
-     p_usage => $10::json
+     p_limit_items => $6::integer[],
+     p_limit_buckets => $7::smallint[],
+     p_limit_owner_ids => $8::uuid[],
+     p_limit_periods => $9::date[],
+     p_limit_credits => $10::bigint[],
+     p_usage => $11::json
    )`,
 )
 
@@ -221,11 +225,23 @@ export const DELETE_OLD_IDEMPOTENCY = statement<object>(
    where bucket = any ($1::smallint[]) and created_at < $2::timestamptz`,
 )
 
-export const DELETE_OLD_KEY_SPEND = statement<object>(
-  'wallet.delete_old_key_spend',
-  `delete from key_spend
+export const DELETE_OLD_SPEND_COUNTERS = statement<object>(
+  'wallet.delete_old_spend_counters',
+  `delete from spend_counter
    where bucket = any ($1::smallint[])
      and period < $2::date
      and period > '1970-01-01'::date
      and held = 0`,
+)
+
+export type SpentRow = { spent: bigint; held: bigint }
+
+export const SELECT_SPENT = statement<SpentRow>(
+  'wallet.select_spent',
+  `select coalesce(s.spent, 0) as spent, coalesce(s.held, 0) as held
+   from unnest($1::smallint[], $2::uuid[], $3::date[]) with ordinality
+     as u (bucket, owner_id, period, place)
+   left join spend_counter s
+     on s.bucket = u.bucket and s.owner_id = u.owner_id and s.period = u.period
+   order by u.place`,
 )

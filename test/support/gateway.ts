@@ -327,7 +327,10 @@ export async function assertBooksClosed(
     'select id, posted, held from wallet where held <> 0 or posted < 0',
   )
   assert.deepEqual(wrong, [])
-  const spent = await sql(database_url, 'select key_id from key_spend where held <> 0 or spent < 0')
+  const spent = await sql(
+    database_url,
+    'select owner_id from spend_counter where held <> 0 or spent < 0',
+  )
   assert.deepEqual(spent, [])
   const db = openDb(database_url)
   const report = await checkLedger(db)

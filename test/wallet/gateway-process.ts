@@ -10,6 +10,7 @@ import { mintWalletId } from '../../src/wallet/bucket.ts'
 import { leaseJob, startNode, walletJobs } from '../../src/wallet/jobs.ts'
 import { createLedger, type Ledger } from '../../src/wallet/lanes.ts'
 import { transferCredits } from '../../src/wallet/ledger.ts'
+import type { SpendLimit } from '../../src/wallet/spend.ts'
 import { chargeOf, holdOf, silent } from './support.ts'
 
 export type GatewayTask = {
@@ -19,9 +20,15 @@ export type GatewayTask = {
   callers: number
   work: 'calls' | 'transfers'
   synchronous_holds: boolean
+  /** What binds every call. They travel as JSON, so their credits come apart from them. */
+  limits: Omit<SpendLimit, 'limit_credits'>[]
+  limit_credits: number[]
 }
 
 const task = JSON.parse(process.argv[2] ?? '') as GatewayTask
+const spend_limits = task.limits.map((limit, index) => {
+  return { ...limit, limit_credits: BigInt(task.limit_credits[index] ?? 0) } as SpendLimit
+})
 const db = new Db({ url: task.url, pool_size: 16, application_name: task.node_id })
 const metrics = createMetrics()
 const node = await startNode(db, { node_id: task.node_id, clock: systemClock })
@@ -64,7 +71,7 @@ async function keepGoing(): Promise<void> {
 }
 
 async function callOnce(ledger: Ledger): Promise<void> {
-  const hold = await ledger.hold(holdOf(pick(), 100n))
+  const hold = await ledger.hold({ ...holdOf(pick(), 100n), spend_limits })
   const used = BigInt(1 + Math.floor(Math.random() * 100))
   const done = await ledger.settle(chargeOf(hold, used, used - used / 10n))
   writeSync(1, `${done.id} ${done.credits_used} ${done.balance_before} ${done.balance_after}\n`)

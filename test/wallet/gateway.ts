@@ -23,7 +23,14 @@ export async function startGateway(
   task: Partial<GatewayTask> & Pick<GatewayTask, 'url' | 'node_id' | 'wallet_ids'>,
   acknowledged: Acknowledged,
 ): Promise<GatewayProcess> {
-  const whole = { callers: 32, work: 'calls', synchronous_holds: true, ...task }
+  const usual = {
+    callers: 32,
+    work: 'calls',
+    synchronous_holds: true,
+    limits: [],
+    limit_credits: [],
+  }
+  const whole = { ...usual, ...task }
   const child = spawn(process.execPath, [PROGRAM, JSON.stringify(whole)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

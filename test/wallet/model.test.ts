@@ -7,17 +7,17 @@ import { Client } from 'pg'
 import { ApiError } from '../../src/platform/errors.ts'
 import { mintId } from '../../src/platform/tokens.ts'
 import { ALL_BUCKETS, bucketOf, mintWalletId } from '../../src/wallet/bucket.ts'
-import type { Hold, SpendCounter } from '../../src/wallet/holds.ts'
+import type { Hold } from '../../src/wallet/holds.ts'
 import { LaneConnection } from '../../src/wallet/lane-connection.ts'
 import { grantCredits, topUp, transferCredits } from '../../src/wallet/ledger.ts'
 import { sendHolds, sendSettles } from '../../src/wallet/send.ts'
+import { type LimitedCounter, readSpent } from '../../src/wallet/spend.ts'
 import { SWEEP_HOLDS } from '../../src/wallet/store.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
-import { KEY_LIMIT, Model, type ModelAnswer } from './model.ts'
+import { LIMITS, Model, type ModelAnswer } from './model.ts'
 import { assertBooks, chargeOf, LONG, makeWallets } from './support.ts'
 
 const WALLETS = 10
-const KEYS = 2
 const OPENING = 10_000n
 const SEQUENCES = LONG ? 2_000 : 60
 const OPERATIONS = LONG ? 200 : 60
@@ -46,11 +46,12 @@ after(async () => {
 })
 
 const wallet = fc.nat(WALLETS - 1)
-const key = fc.option(fc.nat(KEYS - 1), { nil: undefined, freq: 3 })
+/** None, one or several at once, in any order. */
+const limits = fc.uniqueArray(fc.nat(LIMITS.length - 1), { maxLength: 3 })
 const credits = fc.oneof(fc.bigInt(1n, 50n), fc.bigInt(1n, 4_000n), fc.bigInt(1n, 20_000n))
 const holdItem = fc.record({
   wallet,
-  key,
+  limits,
   min: credits,
   extra: fc.bigInt(0n, 3_000n),
   again: fc.nat(9),
@@ -102,13 +103,13 @@ const operation = fc.oneof(
 )
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
 
-type Known = { id: string; wallet: number; key: number | undefined }
+type Known = { id: string; wallet: number; limits: readonly number[] }
 
 /** One history: the ledger, the model, and the names they share. */
 class History {
-  readonly model = new Model(WALLETS, KEYS, OPENING)
+  readonly model = new Model(WALLETS, OPENING)
   readonly wallet_ids: string[]
-  readonly key_ids = Array.from({ length: KEYS }, () => mintId())
+  readonly owner_ids = LIMITS.map(() => mintId())
   readonly known: Known[] = []
   now_ms = START_MS
 
@@ -122,11 +123,14 @@ class History {
     return id
   }
 
-  spend(key_index: number | undefined): SpendCounter | undefined {
-    if (key_index === undefined) return undefined
-    const key_id = this.key_ids[key_index]
-    assert.ok(key_id)
-    return { bucket: bucketOf(this.walletId(0)), key_id, period: '1970-01-01', limit: KEY_LIMIT }
+  /** Counters of several owners, in buckets of their own. */
+  spend(indexes: readonly number[]): LimitedCounter[] {
+    return indexes.map((index) => {
+      const owner_id = this.owner_ids[index]
+      const limit = LIMITS[index]
+      assert.ok(owner_id && limit)
+      return { bucket: bucketOf(this.walletId(index)), owner_id, period: '1970-01-01', limit }
+    })
   }
 
   async apply(operation: Operation): Promise<void> {
@@ -150,7 +154,7 @@ class History {
     const used = new Set<string>()
     const asks = operation.items.map((item) => {
       const old = item.again === 0 ? this.known.at(-1) : undefined
-      const fresh = { wallet: item.wallet, key: item.key }
+      const fresh = { wallet: item.wallet, limits: item.limits }
       const known =
         old && !used.has(old.id) && this.model.holds.has(old.id)
           ? old
@@ -170,19 +174,24 @@ class History {
         node: operation.dead_node ? DEAD_NODE : NODE,
         now: new Date(this.now_ms),
         expires_at: new Date(expires_ms),
-        spends: asks.map((ask) => this.spend(ask.key)),
+        spends: asks.map((ask) => this.spend(ask.limits)),
       },
     )
     this.inWalletOrder(asks, (ask, index) => {
       const { id, ...rest } = ask
       const expected = this.model.hold(id, { ...rest, expires_ms, dead_node: operation.dead_node })
-      const { state, granted } = rows[index] ?? {}
+      const { state, granted, limit_owner_id } = rows[index] ?? {}
+      const { refused_by, ...decided } = expected
       assert.deepEqual(
-        { state, granted: granted ?? undefined },
-        { granted: undefined, ...expected },
+        { state, granted: granted ?? undefined, limit_owner_id },
+        {
+          granted: undefined,
+          ...decided,
+          limit_owner_id: refused_by === undefined ? null : this.owner_ids[refused_by],
+        },
       )
       if (!this.known.some((known) => known.id === id)) {
-        this.known.push({ id, wallet: ask.wallet, key: ask.key })
+        this.known.push({ id, wallet: ask.wallet, limits: ask.limits })
       }
     })
   }
@@ -203,9 +212,9 @@ class History {
     const rows = await sendSettles(
       lane,
       list.map((ask) => {
-        const spend = this.spend(ask.key)
+        const spend = this.spend(ask.limits)
         const wallet_id = this.walletId(ask.wallet)
-        const hold: Hold = { id: ask.id, wallet_id, amount: 0n, ...(spend && { spend }) }
+        const hold: Hold = { id: ask.id, wallet_id, amount: 0n, spend }
         return ask.used === undefined
           ? { hold }
           : { hold, charge: chargeOf(hold, ask.used, ask.cost) }
@@ -303,6 +312,11 @@ class History {
         broken: '0',
       })),
     )
+    const counters = await readSpent(db, this.spend(LIMITS.map((_, index) => index)))
+    assert.deepEqual(
+      counters.map(({ spent, held }) => ({ spent, held })),
+      this.model.counters.map(({ spent, held }) => ({ spent, held })),
+    )
   }
 }
 
@@ -360,9 +374,9 @@ describe('the ledger and an independent model', () => {
 describe('a refusal', () => {
   it(`leaves every row as it was, ${REFUSALS} times`, async () => {
     const history = new History(await makeWallets(db, WALLETS, 100n))
-    const held = { wallet: 0, key: 0, min: 60n, extra: 0n, again: 1 }
+    const held = { min: 60n }
     await watcher.query(
-      `delete from hold; update wallet set held = 0; update key_spend set held = 0`,
+      `delete from hold; update wallet set held = 0; update spend_counter set held = 0`,
     )
     await sendHolds(
       lane,
@@ -376,7 +390,7 @@ describe('a refusal', () => {
         node: NODE,
         now: new Date(),
         expires_at: new Date(Date.now() + 1e6),
-        spends: [history.spend(0), undefined],
+        spends: [history.spend([0, 1]), []],
       },
     )
     const digest = async () => (await watcher.query({ name: 'digest', text: DIGEST })).rows[0]
@@ -392,7 +406,7 @@ const DIGEST = `
   select
     (select md5(string_agg(t::text, ';' order by t.id)) from wallet t where posted < 1000) as wallets,
     (select md5(string_agg(t::text, ';' order by t.id)) from hold t) as holds,
-    (select md5(string_agg(t::text, ';' order by t.key_id)) from key_spend t where spent = 0) as keys,
+    (select md5(string_agg(t::text, ';' order by t.owner_id)) from spend_counter t where spent = 0) as counters,
     (select count(*)::text from journal) as lines,
     (select count(*)::text from usage_event) as usage,
     (select count(*)::text from outbox) as outbox`
@@ -413,7 +427,7 @@ async function refuse(history: History, round: number): Promise<void> {
         node: NODE,
         now: at,
         expires_at: at,
-        spends: [undefined],
+        spends: [[]],
       })
       assert.equal(row?.state, 'insufficient')
       return
@@ -430,7 +444,7 @@ async function refuse(history: History, round: number): Promise<void> {
         node: NODE,
         now: at,
         expires_at: at,
-        spends: [history.spend(0)],
+        spends: [history.spend([0, 1])],
       })
       assert.equal(row?.state, 'blocked')
       return

@@ -6,7 +6,8 @@ export type ModelHold = {
   amount: bigint
   expires_ms: number
   dead_node: boolean
-  key: number | undefined
+  /** The counters it is part of. */
+  limits: readonly number[]
 }
 
 export type ModelAnswer = {
@@ -16,26 +17,28 @@ export type ModelAnswer = {
   before?: bigint
   after?: bigint
   granted?: bigint
+  /** The counter whose limit refused. */
+  refused_by?: number
 }
 
 type ModelWallet = { posted: bigint; held: bigint; postings: number }
 
-export const KEY_LIMIT = 5_000n
+/** What each counter may reach. */
+export const LIMITS = [5_000n, 5_000n, 1_500n, 9_000n] as const
 export const MAX = 9_007_199_254_740_991n
 
 export class Model {
   readonly wallets: ModelWallet[]
   readonly holds = new Map<string, ModelHold>()
   readonly settled = new Map<string, ModelAnswer>()
-  readonly keys: { spent: bigint; held: bigint }[]
+  readonly counters = LIMITS.map((limit) => ({ limit, spent: 0n, held: 0n }))
 
-  constructor(wallets: number, keys: number, opening: bigint) {
+  constructor(wallets: number, opening: bigint) {
     this.wallets = Array.from({ length: wallets }, () => ({
       posted: opening,
       held: 0n,
       postings: opening > 0n ? 1 : 0,
     }))
-    this.keys = Array.from({ length: keys }, () => ({ spent: 0n, held: 0n }))
   }
 
   hold(id: string, ask: { min: bigint; max: bigint } & Omit<ModelHold, 'amount'>): ModelAnswer {
@@ -43,29 +46,38 @@ export class Model {
     const open = this.holds.get(id)
     if (open) return { state: 'granted', granted: open.amount }
     const wallet = this.#wallet(ask.wallet)
-    const key = ask.key === undefined ? undefined : this.#key(ask.key)
     let free = wallet.posted - wallet.held
-    if (key) free = smaller(free, KEY_LIMIT - key.spent - key.held)
+    for (const { limit, spent, held } of this.#counters(ask.limits)) {
+      free = smaller(free, limit - spent - held)
+    }
     if (free >= min) {
       const amount = smaller(free, max)
       wallet.held += amount
-      if (key) key.held += amount
+      for (const counter of this.#counters(ask.limits)) counter.held += amount
       this.holds.set(id, { ...rest, amount })
       return { state: 'granted', granted: amount }
     }
     if (wallet.posted < min) return { state: 'insufficient' }
-    if (key && KEY_LIMIT - key.spent < min) return { state: 'limit_reached' }
+    const refused_by = ask.limits.find((index) => {
+      const [counter] = this.#counters([index])
+      return counter !== undefined && counter.limit - counter.spent < min
+    })
+    if (refused_by !== undefined) return { state: 'limit_reached', refused_by }
     return { state: 'blocked' }
   }
 
-  settle(id: string, ask: { wallet: number; used: bigint; key: number | undefined }): ModelAnswer {
+  settle(
+    id: string,
+    ask: { wallet: number; used: bigint; limits: readonly number[] },
+  ): ModelAnswer {
     const before = this.settled.get(id)
     if (before) return before
     const state = this.#letGo(id) ? 'settled' : 'late'
     const wallet = this.#wallet(ask.wallet)
-    const key = ask.key === undefined ? undefined : this.#key(ask.key)
     let charged = smaller(ask.used, wallet.posted - wallet.held)
-    if (key) charged = smaller(charged, larger(0n, KEY_LIMIT - key.spent - key.held))
+    for (const { limit, spent, held } of this.#counters(ask.limits)) {
+      charged = smaller(charged, larger(0n, limit - spent - held))
+    }
     const answer = {
       state,
       charged,
@@ -75,7 +87,7 @@ export class Model {
     }
     wallet.posted -= charged
     if (charged > 0n) wallet.postings++
-    if (key) key.spent += charged
+    for (const counter of this.#counters(ask.limits)) counter.spent += charged
     this.settled.set(id, answer)
     return answer
   }
@@ -117,7 +129,7 @@ export class Model {
     if (!hold) return false
     this.holds.delete(id)
     this.#wallet(hold.wallet).held -= hold.amount
-    if (hold.key !== undefined) this.#key(hold.key).held -= hold.amount
+    for (const counter of this.#counters(hold.limits)) counter.held -= hold.amount
     return true
   }
 
@@ -127,10 +139,12 @@ export class Model {
     return wallet
   }
 
-  #key(index: number): { spent: bigint; held: bigint } {
-    const key = this.keys[index]
-    if (!key) throw new Error('no such key')
-    return key
+  #counters(indexes: readonly number[]) {
+    return indexes.map((index) => {
+      const counter = this.counters[index]
+      if (!counter) throw new Error('no such counter')
+      return counter
+    })
   }
 }
 

@@ -4,10 +4,13 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { FrozenClock } from '../../src/platform/clock.ts'
+import { FrozenClock, systemClock } from '../../src/platform/clock.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
+import { mintId } from '../../src/platform/tokens.ts'
 import { sweepHolds } from '../../src/wallet/jobs.ts'
+import { readSpent, spendCounter } from '../../src/wallet/spend.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Acknowledged, assertNothingLost, startGateway } from './gateway.ts'
 import { assertBooks, LONG, makeWallets, silent } from './support.ts'
 
@@ -47,6 +50,63 @@ describe('a bank with two processes', () => {
     console.log(`${reads} reads, ${count?.moves} transfers, ${count?.deadlocks} deadlocks`)
     assert.ok(reads >= (LONG ? 1_000 : 1))
     assert.equal(count?.deadlocks, '0')
+    await assertBooks(db)
+  })
+})
+
+describe('a key limit and an app cap with two processes', () => {
+  it('are never exceeded by 64 callers, also when one of the processes is killed', async () => {
+    const url = await createDatabase()
+    const db = openDb(url)
+    after(() => db.close())
+    const [developer, user] = await makeWallets(db, 2, 1_000_000_000n)
+    assert.ok(developer && user)
+    const limits = [
+      { kind: 'key', owner_id: mintId(), account_id: developer, period: 'total' },
+      { kind: 'app', owner_id: mintId(), account_id: user, period: 'month' },
+    ] as const
+    // The cap is the narrower one, and the key's calls for the developer fill what is left of its limit.
+    const limit_credits = [60_000, 40_000]
+    const acknowledged: Acknowledged = new Map()
+    const start = (node_id: string, count: number, wallet_id: string) =>
+      startGateway(
+        { url, node_id, wallet_ids: [wallet_id], limits: limits.slice(0, count), limit_credits },
+        acknowledged,
+      )
+    let left = await start('left', 2, user)
+    const right = await start('right', 2, user)
+    const counters = limits.map((limit) => spendCounter(limit, new Date()))
+    /** Whether so much is spent; and in every snapshot, no more is spent and held than may be. */
+    const isSpent = async (index: number, credits: number) => {
+      const rows = await readSpent(db, counters)
+      rows.forEach(({ spent, held }, place) => {
+        assert.ok(spent + held <= (limit_credits[place] ?? 0), `${place}: ${spent} and ${held}`)
+      })
+      return Number(rows[index]?.spent) > credits
+    }
+    await eventually('a part is spent', () => isSpent(1, 10_000), 60_000)
+    await left.kill()
+    left = await start('left', 2, user)
+    // Gives back what its earlier life held, as the job would a little later.
+    await sweepHolds({ db, clock: systemClock, log: silent, metrics: createMetrics() })
+    await eventually('the cap is spent', () => isSpent(1, 40_000 - 100), 60_000)
+    const third = await start('third', 1, developer)
+    await eventually('the limit of the key is spent', () => isSpent(0, 60_000 - 100), 60_000)
+    for (const gateway of [left, right, third]) await gateway.stop()
+    const [used] = await sql<{ by_key: string; by_app: string }>(
+      url,
+      `select sum(credits_used)::text as by_key,
+         (sum(credits_used) filter (where wallet_id = $1))::text as by_app
+       from usage_event`,
+      [user],
+    )
+    const [key, app] = await readSpent(db, counters)
+    assert.deepEqual(
+      [key, app].map((counter) => ({ spent: String(counter?.spent), held: counter?.held })),
+      [used?.by_key, used?.by_app].map((spent) => ({ spent, held: 0n })),
+    )
+    console.log(`${used?.by_key} of 60000 by the key, ${used?.by_app} of 40000 through the app`)
+    await assertNothingLost(url, acknowledged)
     await assertBooks(db)
   })
 })

@@ -1,0 +1,89 @@
+// Spend limits: what a key, or an app on behalf of one user, may spend in a day, a month or in total; and the
+// counters that say what it spent. The ledger enforces them, this file names them.
+
+import type { Queryable } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import { formatDollars } from '../platform/money.ts'
+import { bucketOf } from './bucket.ts'
+import { SELECT_SPENT, type SpentRow } from './store.ts'
+
+export const SPEND_PERIODS = ['day', 'month', 'total'] as const
+export type SpendPeriod = (typeof SPEND_PERIODS)[number]
+
+/** `account_id` is whose limit it is, who need not be the payer: the key's developer, or the app's user. */
+export type SpendLimit = {
+  /** The id of the key, or of the user's connection with the app. */
+  owner_id: string
+  account_id: string
+  limit_credits: bigint
+} & ({ kind: 'key'; period: SpendPeriod } | { kind: 'app'; period: 'month' })
+
+/** Where the ledger counts what a limit's owner spends. `period` is a day, YYYY-MM-DD. */
+export type SpendCounter = { bucket: number; owner_id: string; period: string }
+
+/** A counter and the credits it may reach: what a hold was placed under. */
+export type LimitedCounter = SpendCounter & { limit: bigint }
+
+/** The day or month (UTC) that a limit counts in, by the time of the call. */
+export function spendPeriod(period: SpendPeriod, at: Date): string {
+  const day = at.toISOString().slice(0, 10)
+  switch (period) {
+    case 'day':
+      return day
+    case 'month':
+      return `${day.slice(0, 7)}-01`
+    case 'total':
+      return '1970-01-01'
+  }
+}
+
+export function spendCounter(
+  limit: Pick<SpendLimit, 'account_id' | 'owner_id' | 'period'>,
+  at: Date,
+): SpendCounter {
+  return {
+    bucket: bucketOf(limit.account_id),
+    owner_id: limit.owner_id,
+    period: spendPeriod(limit.period, at),
+  }
+}
+
+/** The refusal of a call that does not fit under a limit. */
+export function limitReached(limit: SpendLimit, at: Date): ApiError {
+  if (limit.kind === 'key') {
+    return new ApiError('insufficient_credits', {
+      message: "The key's spend limit is reached.",
+      hint: 'Use another key, raise the limit, or wait for the next period.',
+    })
+  }
+  const cap = `${limit.limit_credits.toLocaleString('en')} credits (${formatDollars(limit.limit_credits)})`
+  const resets = startOfMonth(at, 1).toISOString().slice(0, 10)
+  return new ApiError('insufficient_credits', {
+    message: "The user's monthly spending cap for this app is used up.",
+    hint: `The cap of ${cap} a month resets on ${resets} (UTC). The user can raise it at /oauth/connections.`,
+  })
+}
+
+export type Spent = SpendCounter & { spent: bigint; held: bigint }
+
+/** What is counted, in the order asked for; nothing where no call was counted yet. */
+export async function readSpent(
+  db: Queryable,
+  counters: readonly SpendCounter[],
+): Promise<Spent[]> {
+  const rows = await db.run(SELECT_SPENT, [
+    counters.map((counter) => counter.bucket),
+    counters.map((counter) => counter.owner_id),
+    counters.map((counter) => counter.period),
+  ])
+  return counters.map((counter, index) => ({ ...counter, ...requireRow(rows[index]) }))
+}
+
+function startOfMonth(at: Date, months_later: number): Date {
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months_later))
+}
+
+function requireRow<Row extends Pick<SpentRow, 'spent'>>(row: Row | undefined): Row {
+  if (!row) throw new Error('a spend counter has an answer')
+  return row
+}
