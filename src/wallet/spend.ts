@@ -1,11 +1,18 @@
 // Spend limits: what a key, or an app on behalf of one user, may spend in a day, a month or in total; and the
 // counters that say what it spent. The ledger enforces them, this file names them.
 
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { formatDollars } from '../platform/money.ts'
-import { bucketOf } from './bucket.ts'
-import { SELECT_SPENT, type SpentRow } from './store.ts'
+import { bucketOf, lowestIdAt } from './bucket.ts'
+import {
+  LOCK_WALLET,
+  OPEN_SPEND_COUNTER,
+  SELECT_SPENT,
+  type SpentRow,
+  type SpentThroughAppRow,
+  SUM_SPENT_THROUGH_APPS,
+} from './store.ts'
 
 export const SPEND_PERIODS = ['day', 'month', 'total'] as const
 export type SpendPeriod = (typeof SPEND_PERIODS)[number]
@@ -77,6 +84,53 @@ export async function readSpent(
     counters.map((counter) => counter.period),
   ])
   return counters.map((counter, index) => ({ ...counter, ...requireRow(rows[index]) }))
+}
+
+/** What one wallet was charged through each app since a time, with or without a cap. */
+export async function spentThroughApps(
+  db: Queryable,
+  asked: { account_id: string; from: Date },
+): Promise<SpentThroughAppRow[]> {
+  const { account_id, from } = asked
+  return await db.run(SUM_SPENT_THROUGH_APPS, [
+    bucketOf(account_id),
+    account_id,
+    from,
+    lowestIdAt(from),
+  ])
+}
+
+/**
+ * To be called in the transaction that sets an app's cap. Afterwards the counter of this month (UTC) has
+ * what the user was charged through the app this month, also by calls that ran while there was no cap;
+ * `held` is left alone. Answers what was spent.
+ *
+ * It is exact because the wallet's row is locked first, as everywhere: no settle of this wallet is under way
+ * then, and the sum sees all that were. Calls that run at that moment were placed without the cap. They
+ * are settled without it too, and the counter does not have them; setting the cap again would bring it up.
+ */
+export async function openSpendCounter(
+  tx: Tx,
+  cap: { owner_id: string; account_id: string; client_id: string; at: Date },
+): Promise<bigint> {
+  const { owner_id, account_id, client_id, at } = cap
+  const { bucket, period } = spendCounter({ owner_id, account_id, period: 'month' }, at)
+  const locked = await tx.run(LOCK_WALLET, [bucket, account_id])
+  if (locked.length === 0)
+    throw new ApiError('user_not_found', { detail: `no wallet ${account_id}` })
+  const from = startOfMonth(at, 0)
+  // A statement of its own: it then sees what the lock waited for.
+  const rows = await tx.run(OPEN_SPEND_COUNTER, [
+    bucket,
+    owner_id,
+    period,
+    account_id,
+    client_id,
+    lowestIdAt(from),
+    from,
+    startOfMonth(at, 1),
+  ])
+  return requireRow(rows[0]).spent
 }
 
 function startOfMonth(at: Date, months_later: number): Date {

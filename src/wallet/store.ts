@@ -245,3 +245,44 @@ export const SELECT_SPENT = statement<SpentRow>(
      on s.bucket = u.bucket and s.owner_id = u.owner_id and s.period = u.period
    order by u.place`,
 )
+
+export type SpentThroughAppRow = { client_id: string; credits_used: bigint }
+
+// The time leaves out the partitions before it, the id the rows before it in the index.
+export const SUM_SPENT_THROUGH_APPS = statement<SpentThroughAppRow>(
+  'wallet.sum_spent_through_apps',
+  `select client_id, sum(credits_used)::bigint as credits_used
+   from usage_event
+   where bucket = $1::smallint
+     and wallet_id = $2::uuid
+     and at >= $3::timestamptz
+     and id >= $4::uuid
+     and client_id is not null
+   group by client_id
+   order by client_id`,
+)
+
+export const LOCK_WALLET = statement<{ id: string }>(
+  'wallet.lock_wallet',
+  `select id
+   from wallet
+   where bucket = $1::smallint and id = $2::uuid
+   for no key update`,
+)
+
+// Never lowered: what was counted was charged.
+export const OPEN_SPEND_COUNTER = statement<Pick<SpentRow, 'spent'>>(
+  'wallet.open_spend_counter',
+  `insert into spend_counter (bucket, owner_id, period, spent, held)
+   select $1::smallint, $2::uuid, $3::date, coalesce(sum(u.credits_used), 0)::bigint, 0
+   from usage_event u
+   where u.bucket = $1::smallint
+     and u.wallet_id = $4::uuid
+     and u.client_id = $5::text
+     and u.id >= $6::uuid
+     and u.at >= $7::timestamptz
+     and u.at < $8::timestamptz
+   on conflict (bucket, owner_id, period) do update
+   set spent = greatest(spend_counter.spent, excluded.spent)
+   returning spent`,
+)
