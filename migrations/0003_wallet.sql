@@ -154,19 +154,24 @@ create table developer_earning (
 create index developer_earning_unpaid on developer_earning (developer_id, usage_at) include (amount)
 where payout_id is null;
 
--- What happened to a wallet, in the transaction in which it happened. A dispatcher fans it out.
+-- What happened to a wallet or its account, in the transaction in which it happened. A dispatcher fans it out.
 create table outbox (
   id bigint generated always as identity,
-  balance_before bigint not null,
-  balance_after bigint not null,
+  balance_before bigint,
+  balance_after bigint,
   at timestamptz not null,
   bucket smallint not null,
   wallet_id uuid not null,
-  -- The journal transaction or usage event behind it.
+  -- The journal transaction, usage event or connection behind it.
   source_id uuid not null,
   kind text not null,
   payload jsonb not null,
-  primary key (bucket, id)
+  primary key (bucket, id),
+  -- A connection changes no balance. Everything else does, and says from what to what.
+  constraint outbox_balances_are_whole check (
+    kind in ('user.connected', 'user.disconnected')
+    or (balance_before is not null and balance_after is not null)
+  )
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
 -- Answers already given, by Idempotency-Key. The bucket is that of the principal's wallet.

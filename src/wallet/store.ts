@@ -286,3 +286,9 @@ export const OPEN_SPEND_COUNTER = statement<Pick<SpentRow, 'spent'>>(
    set spent = greatest(spend_counter.spent, excluded.spent)
    returning spent`,
 )
+
+export const INSERT_EVENT = statement<object>(
+  'wallet.insert_event',
+  `insert into outbox (bucket, wallet_id, source_id, kind, payload, at)
+   values ($1::smallint, $2::uuid, $3::uuid, $4::text, $5::jsonb, $6::timestamptz)`,
+)
