@@ -2,21 +2,6 @@
 
 import { html, renderPage } from '../http/html.ts'
 
-export function renderNotice(notice: {
-  title: string
-  text: string
-  hint?: string | undefined
-}): string {
-  return renderPage({
-    title: notice.title,
-    layout: 'narrow',
-    home: '/docs',
-    body: html`<h1>${notice.title}</h1>
-<p>${notice.text}</p>
-${notice.hint !== undefined && html`<p class="field-hint">${notice.hint}</p>`}`,
-  })
-}
-
 export function renderResetForm(form: { token: string; fault?: string }): string {
   return renderPage({
     title: 'Set a new password',

@@ -2,12 +2,12 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { sendPage } from '../http/docs-routes.ts'
+import { renderNotice, sendPage, wantsPage } from '../http/page.ts'
 import { Success } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
 import { type ProofParts, resetPassword, verifyEmail } from './mail-proofs.ts'
-import { renderNotice, renderResetForm } from './pages.ts'
+import { renderResetForm } from './pages.ts'
 
 /** Long ones are refused by the rule, which knows their size in bytes. */
 export const Password = Type.String({
@@ -94,7 +94,7 @@ async function answer(
   reply: FastifyReply,
   options: Answer,
 ): Promise<void> {
-  if (!request.headers.accept?.includes('text/html')) {
+  if (!wantsPage(request)) {
     await options.work()
     reply.send({ success: true })
     return

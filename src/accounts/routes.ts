@@ -1,6 +1,6 @@
 // /auth: registration, sessions, mail proofs, passwords.
 
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { sessionOf } from '../http/access.ts'
 import { Credits, Id, Success, Text, Timestamp } from '../http/schemas.ts'
@@ -16,7 +16,7 @@ import {
 } from './accounts.ts'
 import { type ProofParts, requestReset, requestVerification } from './mail-proofs.ts'
 import { Password, proofPageRoutes } from './proof-routes.ts'
-import { type Client, closeSession, closeSessionOfToken, SESSION_LIFETIME_S } from './sessions.ts'
+import { clientOf, closeSession, closeSessionOfToken, SESSION_LIFETIME_S } from './sessions.ts'
 
 export type AuthParts = AccountParts & ProofParts & { secure_cookies: boolean }
 
@@ -193,8 +193,4 @@ function presentLogin(parts: AuthParts, reply: FastifyReply, opened: LoggedIn) {
     secure: parts.secure_cookies,
   })
   return { user, session_token, expires_at: expires_at.toISOString() }
-}
-
-function clientOf(request: FastifyRequest): Client {
-  return { ip: request.ip, user_agent: request.headers['user-agent'] }
 }

@@ -1,5 +1,6 @@
 // Sessions: opened at login, found on each request, closed by logout, a password change or 24 hours.
 
+import type { FastifyRequest } from 'fastify'
 import type { SessionPrincipal } from '../http/access.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
@@ -25,6 +26,10 @@ export type KnownSession = Omit<SessionPrincipal, 'by_cookie'>
 
 /** Who opens it; kept with the session, for those who look into a break-in. */
 export type Client = { ip: string; user_agent: string | undefined }
+
+export function clientOf(request: FastifyRequest): Client {
+  return { ip: request.ip, user_agent: request.headers['user-agent'] }
+}
 
 export async function openSession(
   db: Queryable,

@@ -346,31 +346,3 @@ export async function deleteMailTokens(
 ): Promise<void> {
   await tx.run(DELETE_MAIL_TOKENS, [account_id, purpose])
 }
-
-const FIND_LINK = statement<LinkRow>(
-  'accounts.find_link',
-  `select account_id, client_id, external_user_id
-   from account_link
-   where developer_id = $1::uuid
-     and ended_at is null
-     and ($2::text is null or external_user_id = $2::text)
-     and ($3::uuid is null or account_id = $3::uuid)
-     and ($4::text is null or client_id = $4::text)
-   order by created_at desc
-   limit 1`,
-)
-
-export type LinkRow = { account_id: string; client_id: string; external_user_id: string | null }
-
-export async function findNewestLink(
-  db: Queryable,
-  wanted: {
-    developer_id: string
-    external_user_id: string | null
-    account_id: string | null
-    client_id: string | null
-  },
-): Promise<LinkRow | undefined> {
-  const { developer_id, external_user_id, account_id, client_id } = wanted
-  return (await db.run(FIND_LINK, [developer_id, external_user_id, account_id, client_id]))[0]
-}

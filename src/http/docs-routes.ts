@@ -6,13 +6,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, ERROR_CODES, errorEntry } from '../platform/errors.ts'
 import { renderError } from './error-handler.ts'
 import { type ErrorBody, renderErrors } from './errors-page.ts'
+import { asPage } from './page.ts'
 import { pageStyle } from './page-style.ts'
 import type { OpenApiDocument } from './reference/document.ts'
 import { renderReference } from './reference/page.ts'
 import type { App } from './server.ts'
 
-const PAGE_POLICY =
-  "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 const EXAMPLE_REQUEST_ID = 'req_0b1e7c52a0f94f5f8d6a1c7f2f1f4a31'
 const CACHE_CONTROL = 'public, max-age=300'
 
@@ -70,20 +69,6 @@ function sendCompressed(
   const accepted = request.headers['accept-encoding']
   if (!accepted?.toString().includes('gzip')) return reply.send(rendered.text)
   return reply.header('content-encoding', 'gzip').send(rendered.compressed)
-}
-
-/** Sends a page of ours with the policy that lets it load its own style and nothing else. */
-export function sendPage(reply: FastifyReply, body: string, status = 200): FastifyReply {
-  return asPage(reply).code(status).send(body)
-}
-
-function asPage(reply: FastifyReply): FastifyReply {
-  return reply
-    .type('text/html; charset=utf-8')
-    .header('content-security-policy', PAGE_POLICY)
-    .header('x-frame-options', 'DENY')
-    .header('referrer-policy', 'no-referrer')
-    .header('cross-origin-opener-policy', 'same-origin')
 }
 
 export function errorRows() {

@@ -2,9 +2,11 @@
 // What is not an ApiError is a defect: it is logged whole and answered with nothing but the request id.
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { ApiError, errorEntry } from '../platform/errors.ts'
+import { ApiError, type ErrorCode, errorEntry } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Dialect } from './access.ts'
+import { html } from './html.ts'
+import { renderNotice, sendPage, wantsPage } from './page.ts'
 import { addressBucket, type RateLimits, setLimitHeaders } from './rate-limit.ts'
 
 const ERROR_TYPES: Record<number, string> = {
@@ -13,6 +15,13 @@ const ERROR_TYPES: Record<number, string> = {
   403: 'permission_error',
   404: 'not_found_error',
   429: 'rate_limit_error',
+}
+
+/** What OAuth clients know by another name (RFC 6749, sections 4.1.2.1 and 5.2). */
+const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {
+  bad_request: 'invalid_request',
+  internal_error: 'server_error',
+  service_unavailable: 'temporarily_unavailable',
 }
 
 export type ErrorHandlerOptions = { public_url: string; limits: RateLimits; log: Log }
@@ -28,6 +37,13 @@ export function createErrorHandler(options: ErrorHandlerOptions) {
     if (error.status >= 500 && error.code !== 'service_unavailable')
       options.log.error(fields, 'failed')
     else if (error.detail !== undefined || error.status >= 500) options.log.warn(fields, 'refused')
+    if (request.policy.page && wantsPage(request)) {
+      return sendPage(
+        reply.headers(error.headers),
+        renderErrorPage(error, request.id),
+        error.status,
+      )
+    }
     const body = renderError(error, {
       dialect: dialectOf(request),
       request_id: request.id,
@@ -57,7 +73,7 @@ export function renderError(
       })
     case 'oauth':
       return JSON.stringify({
-        error: code,
+        error: OAUTH_CODES[code] ?? code,
         error_description: toPlainText(hint === undefined ? message : `${message} ${hint}`),
         code,
         message,
@@ -65,6 +81,16 @@ export function renderError(
         request_id,
       })
   }
+}
+
+/** For people. The code is there for whoever they ask for help. */
+function renderErrorPage(error: ApiError, request_id: string): string {
+  return renderNotice({
+    title: 'This did not work',
+    text: error.message,
+    hint: error.hint,
+    details: html`<p class="field-hint">Code <code>${error.code}</code>, request <code>${request_id}</code></p>`,
+  })
 }
 
 /** RFC 6749, section 5.2: printable ASCII without quote and backslash. */

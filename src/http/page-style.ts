@@ -2,6 +2,7 @@
 // (verdigris), system fonts, hairlines instead of boxes. The double line is the one ornament: it
 // stands in account books under a settled sum. Every text colour keeps at least 4.5:1 against the
 // ground it is used on, in both modes.
+import { formStyle } from './form-style.ts'
 import { referenceStyle } from './reference/style.ts'
 
 const tokens = `
@@ -193,63 +194,6 @@ main { min-width: 0; padding: 2rem 1.25rem 5rem; }
 }
 `
 
-const forms = `
-.narrow main { display: grid; gap: 1.5rem; max-width: 27rem; margin: 0 auto; padding-top: 3.5rem; }
-.narrow h1 { font-size: 1.6rem; }
-.narrow form { display: grid; gap: 1.1rem; }
-.lead { color: var(--ink-soft); }
-label { display: grid; gap: 0.35rem; font-size: 0.9rem; font-weight: 600; }
-input, select {
-  width: 100%;
-  min-height: 2.75rem;
-  padding: 0.5rem 0.75rem;
-  border: 1px solid var(--edge);
-  border-radius: var(--round);
-  background: var(--paper);
-  color: var(--ink);
-  font: inherit;
-  font-weight: 400;
-}
-input[aria-invalid="true"] { border-color: var(--danger); }
-input[type="checkbox"], input[type="radio"] {
-  width: auto;
-  min-height: 0;
-  accent-color: var(--accent);
-}
-.field-hint { color: var(--ink-soft); font-size: 0.85rem; font-weight: 400; }
-.field-error { color: var(--danger); font-size: 0.85rem; font-weight: 400; }
-.button {
-  display: inline-flex;
-  align-items: center;
-  justify-content: center;
-  min-height: 2.75rem;
-  padding: 0.5rem 1.2rem;
-  border: 1px solid var(--accent);
-  border-radius: var(--round);
-  background: var(--accent);
-  color: var(--on-accent);
-  font: 600 1rem/1.2 var(--sans);
-  text-decoration: none;
-  cursor: pointer;
-  transition: filter 120ms;
-}
-.button:hover { filter: brightness(1.1); }
-.button.quiet { border-color: var(--edge); background: transparent; color: var(--ink); }
-.buttons { display: flex; flex-wrap: wrap; gap: 0.75rem; }
-.buttons > * { flex: 1; }
-.notice {
-  padding: 0.8rem 1rem;
-  border-left: 3px solid var(--accent);
-  border-radius: 0 var(--round) var(--round) 0;
-  background: var(--accent-wash);
-  font-size: 0.95rem;
-}
-.notice.danger { border-color: var(--danger); background: var(--danger-wash); }
-.grants { padding: 0; border-block: 1px solid var(--rule); list-style: none; }
-.grants li { padding: 0.8rem 0; }
-.grants li + li { border-top: 1px solid var(--rule); }
-`
-
 const circumstances = `
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after { transition: none !important; animation: none !important; }
@@ -280,4 +224,4 @@ const circumstances = `
 }
 `
 
-export const pageStyle = [tokens, base, shell, forms, referenceStyle, circumstances].join('')
+export const pageStyle = [tokens, base, shell, formStyle, referenceStyle, circumstances].join('')

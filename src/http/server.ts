@@ -162,9 +162,20 @@ function addParsers(app: App): void {
       if (!request.policy.accepts_form) {
         done(Object.assign(new Error('no form here'), { statusCode: 415 }))
       } else {
-        done(null, Object.fromEntries(new URLSearchParams(body.toString())))
+        done(null, parseForm(body.toString()))
       }
     },
+  )
+}
+
+/** A field that comes twice becomes a list, as in a query: a reader that asks for text then refuses it. */
+function parseForm(text: string): Record<string, string | string[]> {
+  const fields = new URLSearchParams(text)
+  return Object.fromEntries(
+    [...new Set(fields.keys())].map((name) => {
+      const values = fields.getAll(name)
+      return [name, values.length === 1 ? (values[0] ?? '') : values]
+    }),
   )
 }
 

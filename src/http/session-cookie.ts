@@ -6,13 +6,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 const NAME = 'svc_session'
 
 export function readSessionCookie(request: FastifyRequest): string | undefined {
+  return readCookie(request, NAME)
+}
+
+export function readCookie(request: FastifyRequest, name: string): string | undefined {
   const header = request.headers.cookie
   if (header === undefined) return undefined
   const found = header
     .split(';')
     .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${NAME}=`))
-  return found.length === 1 ? found[0]?.slice(NAME.length + 1) : undefined
+    .filter((pair) => pair.startsWith(`${name}=`))
+  return found.length === 1 ? found[0]?.slice(name.length + 1) : undefined
 }
 
 export function setSessionCookie(

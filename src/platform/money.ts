@@ -23,3 +23,10 @@ export function formatDollars(credits: Credits): string {
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_key, entry) => (typeof entry === 'bigint' ? Number(entry) : entry))
 }
+
+/** An amount as a person types it: `10`, `$2.50`. Undefined where it is none, or none that can be kept. */
+export function parseDollars(text: string): Credits | undefined {
+  const [, whole, fraction = ''] = /^\$?\s*(\d{1,9})(?:[.,](\d{1,6}))?$/.exec(text.trim()) ?? []
+  if (whole === undefined) return undefined
+  return BigInt(whole) * CREDITS_PER_DOLLAR + BigInt(fraction.padEnd(6, '0'))
+}

@@ -1,0 +1,67 @@
+// How a page of ours is sent: the headers that let it load its own style and nothing else.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Html, html, renderPage } from './html.ts'
+
+const POLICY =
+  "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
+const FORMS_STAY = "; form-action 'self'"
+
+/** Whether a person asks. Programs that take anything get JSON. */
+export function wantsPage(request: FastifyRequest): boolean {
+  return request.headers.accept?.includes('text/html') ?? false
+}
+
+export function sendPage(reply: FastifyReply, body: string, status = 200): FastifyReply {
+  return asPage(reply).code(status).send(body)
+}
+
+export function asPage(reply: FastifyReply): FastifyReply {
+  return reply
+    .type('text/html; charset=utf-8')
+    .header('content-security-policy', POLICY + FORMS_STAY)
+    .header('x-frame-options', 'DENY')
+    .header('referrer-policy', 'no-referrer')
+    .header('cross-origin-opener-policy', 'same-origin')
+}
+
+/**
+ * A page whose form is sent with a cookie. Under `no-referrer` browsers send `Origin: null` with the page's own
+ * form, so it is `same-origin` here. No opener policy: it would cut off the window that opened a sign-in popup.
+ * `returns_elsewhere` is for consent: browsers hold `form-action` against the whole chain of redirects after
+ * a form, and would block the way back to the app.
+ */
+export function sendFormPage(
+  reply: FastifyReply,
+  body: string,
+  options: { status?: number; returns_elsewhere?: boolean } = {},
+): FastifyReply {
+  return reply
+    .code(options.status ?? 200)
+    .type('text/html; charset=utf-8')
+    .header(
+      'content-security-policy',
+      options.returns_elsewhere === true ? POLICY : POLICY + FORMS_STAY,
+    )
+    .header('x-frame-options', 'DENY')
+    .header('referrer-policy', 'same-origin')
+    .send(body)
+}
+
+/** A page that only says something. */
+export function renderNotice(notice: {
+  title: string
+  text: string
+  hint?: string | undefined
+  details?: Html
+}): string {
+  return renderPage({
+    title: notice.title,
+    layout: 'narrow',
+    home: '/docs',
+    body: html`<h1>${notice.title}</h1>
+<p>${notice.text}</p>
+${notice.hint !== undefined && html`<p class="field-hint">${notice.hint}</p>`}
+${notice.details}`,
+  })
+}
