@@ -12,6 +12,12 @@ import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
 import { keyRoutes } from './keys/routes.ts'
+import { appRoutes } from './oauth/app-routes.ts'
+import { authorizeRoutes } from './oauth/authorize-routes.ts'
+import { connectionRoutes } from './oauth/connection-routes.ts'
+import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
+import { protocolRoutes } from './oauth/protocol-routes.ts'
+import { signInRoutes } from './oauth/sign-in-routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { walletRoutes } from './wallet/routes.ts'
 
@@ -39,19 +45,26 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   const documentation: Documentation = { document: undefined }
   healthRoutes(app, { ...parts, metrics_token: config.METRICS_TOKEN })
   docsRoutes(app, documentation, public_url)
-  authRoutes(app, {
+  const account_parts = {
     ...parts,
+    public_url,
     welcome_credits: config.WELCOME_CREDITS,
     secure_cookies: public_url.startsWith('https:'),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
-  })
+  }
+  authRoutes(app, account_parts)
   keyRoutes(app, {
     ...parts,
     keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
     rate_limit_per_minute: config.RATE_LIMIT_PER_MINUTE,
   })
-  walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts.db, request) })
-  fundingRoutes(app, parts)
+  appRoutes(app, { ...parts, apps_per_account_max: config.APPS_PER_ACCOUNT_MAX })
+  signInRoutes(app, account_parts)
+  authorizeRoutes(app, account_parts)
+  protocolRoutes(app, account_parts)
+  connectionRoutes(app, account_parts)
+  walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts, request) })
+  fundingRoutes(app, { ...parts, readLinkedUser, readConnectedUser })
   usageRoutes(app, parts)
   catalogRoutes(app, parts)
   gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.wallet.ledger })

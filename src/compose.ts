@@ -5,10 +5,11 @@ import type { KnownSession } from './accounts/sessions.ts'
 import { loadCatalog } from './catalog/catalog.ts'
 import type { Config } from './config.ts'
 import { createProviders } from './gateway/providers.ts'
-import type { KeyPrincipal } from './http/access.ts'
+import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
 import { limitsFrom, RateLimits } from './http/rate-limit.ts'
 import { LastUsed } from './keys/last-used.ts'
+import type { LinkedUser } from './oauth/links.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { CredentialCache } from './platform/credential-cache.ts'
 import { Db } from './platform/db.ts'
@@ -43,7 +44,7 @@ export function compose(options: ComposeOptions) {
   const db = connect(config.DATABASE_POOL_SIZE)
   // A pool that is busy must not keep revocations from being read.
   const feed_db = connect(1)
-  const { keys, sessions, feed } = composeCredentials(options, feed_db, metrics)
+  const credentials = composeCredentials(options, feed_db, metrics)
   return {
     config,
     log,
@@ -51,9 +52,7 @@ export function compose(options: ComposeOptions) {
     metrics,
     db,
     feed_db,
-    keys,
-    sessions,
-    feed,
+    ...credentials,
     catalog: loadCatalog({ file: config.CATALOG_FILE, fee_bps: config.SERVICE_FEE_PERCENT }),
     http_client,
     upstreams: createProviders(config, http_client),
@@ -83,16 +82,20 @@ function composeCredentials(options: ComposeOptions, db: Db, metrics: Metrics) {
   const isTrusted = () => feed.trusted
   const keys = new CredentialCache<KeyPrincipal>({ isTrusted })
   const sessions = new CredentialCache<KnownSession>({ isTrusted })
-  metrics.watchCredentialCache('key', keys.counts)
-  metrics.watchCredentialCache('session', sessions.counts)
+  const tokens = new CredentialCache<TokenPrincipal>({ isTrusted })
+  // A link may be made at any time, and is then wanted at once.
+  const links = new CredentialCache<LinkedUser>({ isTrusted, remembers_unknown: false })
+  const caches = { key: keys, session: sessions, token: tokens, link: links }
+  for (const [name, cache] of Object.entries(caches))
+    metrics.watchCredentialCache(name, cache.counts)
   const feed = new InvalidationFeed({
     db,
     url: options.database_url,
     log: options.log,
-    caches: [keys, sessions],
+    caches: Object.values(caches),
     onTrust: (trusted) => metrics.credential_cache_trusted.set(trusted ? 1 : 0),
   })
-  return { keys, sessions, feed }
+  return { keys, sessions, tokens, links, feed }
 }
 
 function composeLimits(config: Config, log: Log, metrics: Metrics): RateLimits {

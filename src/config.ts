@@ -75,6 +75,11 @@ const SETTINGS = {
     doc: 'Password changes, right or wrong, in 15 minutes per user.',
   }),
   FUNDING_LIMIT_PER_MINUTE: limit({ fallback: 30, doc: 'Funding transfers a minute per API key.' }),
+  TOKEN_LIMIT_PER_MINUTE: limit({
+    fallback: 1000,
+    doc: 'Requests a minute to /oauth/token and /oauth/revoke per app.',
+  }),
+  APPS_PER_ACCOUNT_MAX: limit({ fallback: 100, doc: 'Most apps of one account at a time.' }),
   KEYS_PER_ACCOUNT_MAX: limit({ fallback: 1000, doc: 'Most API keys of one account at a time.' }),
   ...providerSettings('OPENAI', 'https://api.openai.com/v1'),
   ...providerSettings('ANTHROPIC', 'https://api.anthropic.com'),

@@ -10,6 +10,7 @@ import { closeParts, compose, type Parts } from './compose.ts'
 import type { Config } from './config.ts'
 import type { App } from './http/server.ts'
 import { lastUsedJob } from './keys/last-used.ts'
+import { oauthJobs } from './oauth/jobs.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { type Job, Worker } from './platform/worker.ts'
@@ -152,7 +153,7 @@ function jobsOf(parts: Parts): Job[] {
   return [
     leaseJob({ ...parts, node }),
     ...(config.ROLE === 'worker' ? [] : [lastUsedJob(parts.db, parts.last_used)]),
-    ...(config.ROLE === 'api' ? [] : [...background, ...walletJobs(parts)]),
+    ...(config.ROLE === 'api' ? [] : [...background, ...oauthJobs(parts), ...walletJobs(parts)]),
   ]
 }
 

@@ -5,7 +5,8 @@ import { readSessionCookie } from '../http/session-cookie.ts'
 
 export type Credential =
   | { readonly kind: 'none' }
-  | { readonly kind: 'key'; readonly secret: string }
+  | { readonly kind: 'key'; readonly secret: string; readonly user_token?: string }
+  | { readonly kind: 'token'; readonly secret: string }
   | { readonly kind: 'session'; readonly secret: string; readonly by_cookie: boolean }
   /** Something was sent that is none of ours. */
   | { readonly kind: 'unknown' }
@@ -16,9 +17,14 @@ const UNKNOWN: Credential = { kind: 'unknown' }
 /** Headers win over the cookie: a program that sends a token means that token. */
 export function readCredential(request: FastifyRequest): Credential {
   const { authorization } = request.headers
-  if (authorization !== undefined) return readBearer(authorization)
   const key = request.headers['x-api-key']
-  if (key !== undefined) return typeof key === 'string' ? { kind: 'key', secret: key } : UNKNOWN
+  if (authorization !== undefined) {
+    const bearer = readBearer(authorization)
+    // A developer's key and a user's token together: the developer acts for that user.
+    if (bearer.kind !== 'token' || typeof key !== 'string') return bearer
+    return { kind: 'key', secret: key, user_token: bearer.secret }
+  }
+  if (key !== undefined) return typeof key === 'string' ? readKeyHeader(key) : UNKNOWN
   const cookie = readSessionCookie(request)
   return cookie === undefined ? NONE : { kind: 'session', secret: cookie, by_cookie: true }
 }
@@ -27,6 +33,12 @@ function readBearer(authorization: string): Credential {
   if (authorization.slice(0, 7).toLowerCase() !== 'bearer ') return UNKNOWN
   const secret = authorization.slice(7).trim()
   if (secret.startsWith('sk-svc-')) return { kind: 'key', secret }
+  if (secret.startsWith('svc_token_')) return { kind: 'token', secret }
   if (secret.startsWith('sess_')) return { kind: 'session', secret, by_cookie: false }
   return UNKNOWN
+}
+
+/** Anthropic's clients know no other header for what pays. */
+function readKeyHeader(secret: string): Credential {
+  return secret.startsWith('svc_token_') ? { kind: 'token', secret } : { kind: 'key', secret }
 }

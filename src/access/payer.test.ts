@@ -72,9 +72,9 @@ test('an ended link is no link', async () => {
 
 test('of links through several apps the newest counts', async () => {
   const [older, newer] = [await service.register(), await service.register()]
-  await linkUser(service, { developer, user: older, external_user_id: 'twice', client_id: 'app-a' })
+  await linkUser(service, { developer, user: older, external_user_id: 'twice' })
   service.clock.advance(1000)
-  await linkUser(service, { developer, user: newer, external_user_id: 'twice', client_id: 'app-b' })
+  await linkUser(service, { developer, user: newer, external_user_id: 'twice' })
   const { key } = await service.createKey(developer.bearer)
   const gift = { amount: 1, external_user_id: 'twice' }
   const funded = await service.post('/v1/funding/credit', gift, {

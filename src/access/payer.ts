@@ -1,9 +1,11 @@
 // Who pays: the one place that decides which wallet a call is charged to.
 
+import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
-import { requireLinkedUser } from '../accounts/links.ts'
-import { type KeyPrincipal, keyOf } from '../http/access.ts'
-import type { Queryable } from '../platform/db.ts'
+import { callerOf, type KeyPrincipal, type TokenPrincipal } from '../http/access.ts'
+import { capOf } from '../oauth/connections.ts'
+import { type LinkParts, requireLinkedUser } from '../oauth/links.ts'
+import { insufficientScope } from '../oauth/scopes.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { SpendLimit } from '../wallet/spend.ts'
 
@@ -22,14 +24,47 @@ export type Payer = {
   cap: SpendLimit | null
 }
 
+export type PayerParts = Pick<LinkParts, 'db' | 'links'>
+
 const USER_ID_LENGTH_MAX = 255
 
 /** How a call names its end user. */
 type NamedUser = { external_user_id: string; by: 'X-Svc-User' | 'X-External-User-ID' | 'path' }
 
-export async function resolvePayer(db: Queryable, request: FastifyRequest): Promise<Payer> {
-  const key = keyOf(request)
+export async function resolvePayer(parts: PayerParts, request: FastifyRequest): Promise<Payer> {
+  const caller = callerOf(request)
   const user = readNamedUser(request)
+  if (caller.kind === 'token' || request.user_token) {
+    if (user) throw twoUsers()
+    return caller.kind === 'token'
+      ? userPays(caller)
+      : tokenPays(request, caller, request.user_token)
+  }
+  return await keyPays(parts, request, { key: caller, user })
+}
+
+/** A user's token beside a developer's key. */
+function tokenPays(
+  request: FastifyRequest,
+  key: KeyPrincipal,
+  token: TokenPrincipal | null,
+): Payer {
+  if (!token) throw new ApiError('internal_error', { detail: 'no token beside the key' })
+  if (key.billing_mode !== 'user') {
+    throw new ApiError('bad_request', {
+      message: 'This key bills the developer, but the request carries a user’s token.',
+      hint: 'Send the token alone, or with a key made with billing_mode "user".',
+    })
+  }
+  requireScopeOfRoute(request, token.scopes)
+  return userPays(token)
+}
+
+async function keyPays(
+  parts: PayerParts,
+  request: FastifyRequest,
+  { key, user }: { key: KeyPrincipal; user: NamedUser | undefined },
+): Promise<Payer> {
   if (key.billing_mode === 'developer') {
     if (!user) return developerPays(key)
     if (user.by !== 'X-Svc-User') {
@@ -44,7 +79,13 @@ export async function resolvePayer(db: Queryable, request: FastifyRequest): Prom
       hint: 'Send X-Svc-User or X-External-User-ID with the external user id, call /v1/users/<external_user_id>/…, or send the key as X-API-Key and the user’s access token as bearer.',
     })
   }
-  return await userPays(db, key, user.external_user_id)
+  const linked = await requireLinkedUser(parts, {
+    developer_id: key.account_id,
+    external_user_id: user.external_user_id,
+    client_id: key.client_id,
+  })
+  requireScopeOfRoute(request, linked.scopes)
+  return userPays(linked)
 }
 
 function developerPays(key: KeyPrincipal): Payer {
@@ -59,25 +100,26 @@ function developerPays(key: KeyPrincipal): Payer {
   }
 }
 
-async function userPays(
-  db: Queryable,
-  key: KeyPrincipal,
-  external_user_id: string,
-): Promise<Payer> {
-  const link = await requireLinkedUser(db, {
-    developer_id: key.account_id,
-    external_user_id,
-    client_id: key.client_id,
-  })
+type User = Omit<TokenPrincipal, 'kind' | 'expires_at'> & { external_user_id?: string }
+
+function userPays(user: User): Payer {
+  const { account_id, developer_id, client_id, external_user_id = null } = user
   return {
-    account_id: link.account_id,
+    account_id,
     billing_mode: 'user',
-    developer_id: key.account_id,
-    client_id: link.client_id,
+    developer_id,
+    client_id,
     external_user_id,
-    markup_bps: 0,
-    cap: null,
+    // Nobody earns from themselves.
+    markup_bps: account_id === developer_id ? 0 : user.markup_bps,
+    cap: capOf(user),
   }
+}
+
+/** A token alone was held against the route's scope when it came in; a grant that a key leads to is here. */
+function requireScopeOfRoute(request: FastifyRequest, scopes: readonly string[]): void {
+  const { scope } = request.policy
+  if (scope !== undefined && !scopes.includes(scope)) throw insufficientScope(scope)
 }
 
 function readNamedUser(request: FastifyRequest): NamedUser | undefined {
@@ -85,8 +127,8 @@ function readNamedUser(request: FastifyRequest): NamedUser | undefined {
   const add = (by: NamedUser['by'], value: unknown) => {
     if (value !== undefined) named.push({ by, external_user_id: requireUserId(by, value) })
   }
-  add('X-Svc-User', request.headers['x-svc-user'])
-  add('X-External-User-ID', request.headers['x-external-user-id'])
+  add('X-Svc-User', fromHeader(request.headers['x-svc-user']))
+  add('X-External-User-ID', fromHeader(request.headers['x-external-user-id']))
   add('path', pathUser(request.params))
   const [first] = named
   if (named.some((other) => other.external_user_id !== first?.external_user_id)) {
@@ -94,6 +136,20 @@ function readNamedUser(request: FastifyRequest): NamedUser | undefined {
   }
   // A name that only a user key may use decides, wherever else the same name stands.
   return named.find((one) => one.by !== 'X-Svc-User') ?? first
+}
+
+function twoUsers(): ApiError {
+  return new ApiError('bad_request', {
+    message: 'The request carries a user’s token and names a user as well.',
+    hint: 'An access token already says who pays: leave out X-Svc-User, X-External-User-ID and /v1/users/….',
+  })
+}
+
+/** Header bytes arrive as Latin-1; names outside ASCII are sent as UTF-8, as in an address. */
+function fromHeader(value: string | string[] | undefined): unknown {
+  if (typeof value !== 'string') return value
+  const bytes = Buffer.from(value, 'latin1')
+  return isUtf8(bytes) ? bytes.toString('utf8') : value
 }
 
 function pathUser(params: unknown): unknown {

@@ -2,7 +2,6 @@
 
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { requireGrantingUser, requireLinkedUser } from '../accounts/links.ts'
 import { keyOf } from '../http/access.ts'
 import type { RateLimits } from '../http/rate-limit.ts'
 import { Credits, Id, Nullable, Text, Timestamp } from '../http/schemas.ts'
@@ -38,7 +37,22 @@ const Funding = Type.Object({
 
 type FundingBody = { external_user_id?: string; user_id?: string; client_id?: string }
 
-export type FundingParts = { db: Db; clock: Clock; limits: RateLimits }
+type Funded = { account_id: string; external_user_id: string | null }
+
+export type FundingParts = {
+  db: Db
+  clock: Clock
+  limits: RateLimits
+  /** Both throw `user_not_found`; asked inside the transaction that moves the credits. */
+  readLinkedUser(
+    tx: Tx,
+    wanted: { developer_id: string; external_user_id: string; client_id: string | null },
+  ): Promise<Funded>
+  readConnectedUser(
+    tx: Tx,
+    wanted: { developer_id: string; account_id: string; client_id: string | null },
+  ): Promise<Funded>
+}
 
 export function fundingRoutes(app: App, parts: FundingParts): void {
   app.post(
@@ -79,7 +93,7 @@ export function fundingRoutes(app: App, parts: FundingParts): void {
         idempotency_key: request.headers['idempotency-key'],
         body: request.body,
         at: parts.clock.now(),
-        findUser: (tx) => findFundedUser(tx, key, request.body),
+        findUser: (tx) => findFundedUser(parts, tx, { key, body: request.body }),
       })
       return sendAnswer(reply, answer)
     },
@@ -97,12 +111,15 @@ function sendAnswer(reply: FastifyReply, answer: IdempotentAnswer): FastifyReply
 }
 
 async function findFundedUser(
+  parts: FundingParts,
   tx: Tx,
-  key: { account_id: string; client_id: string | null },
-  body: FundingBody,
+  { key, body }: { key: { account_id: string; client_id: string | null }; body: FundingBody },
 ): Promise<FundedUser> {
-  const { external_user_id, user_id } = body
-  const of = { developer_id: key.account_id, client_id: body.client_id ?? key.client_id }
+  const { external_user_id, user_id, client_id = key.client_id } = body
+  if (key.client_id !== null && client_id !== key.client_id) {
+    throw new ApiError('bad_request', { message: 'This key is bound to another app.' })
+  }
+  const of = { developer_id: key.account_id, client_id }
   if ((external_user_id === undefined) === (user_id === undefined)) {
     throw new ApiError('bad_request', {
       message: 'body needs either external_user_id or user_id.',
@@ -110,7 +127,7 @@ async function findFundedUser(
   }
   const link =
     external_user_id !== undefined
-      ? await requireLinkedUser(tx, { ...of, external_user_id })
-      : await requireGrantingUser(tx, { ...of, account_id: user_id ?? '' })
+      ? await parts.readLinkedUser(tx, { ...of, external_user_id })
+      : await parts.readConnectedUser(tx, { ...of, account_id: user_id ?? '' })
   return { user_id: link.account_id, external_user_id: link.external_user_id }
 }

@@ -36,7 +36,8 @@ export type ChatCall = {
   dialect: Dialect
   request: ChatRequest
   payer: Payer
-  key: KeyPrincipal
+  /** Null where a user's own token makes the call. */
+  key: KeyPrincipal | null
   request_id: string
   /** Ends the provider's work because this process ends. */
   stop: AbortSignal
@@ -108,6 +109,7 @@ function writesCache(request: ChatRequest): boolean {
 /** The user's cap comes first: where both are reached, raising the key's limit would not help. */
 function spendLimitsOf({ key, payer }: ChatCall): SpendLimit[] {
   const limits: SpendLimit[] = payer.cap ? [payer.cap] : []
+  if (!key) return limits
   const { key_id, account_id, spend_limit_credits, spend_limit_period } = key
   if (spend_limit_credits !== null && spend_limit_period !== null) {
     limits.push({

@@ -2,11 +2,10 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { resolvePayer } from '../access/payer.ts'
+import { type PayerParts, resolvePayer } from '../access/payer.ts'
 import { promptTokens } from '../catalog/prompt-size.ts'
-import { keyOf, type RoutePolicy } from '../http/access.ts'
+import { callerOf, type RoutePolicy } from '../http/access.ts'
 import type { App } from '../http/server.ts'
-import type { Db } from '../platform/db.ts'
 import { completeChat, streamChat } from './chat.ts'
 import { anthropicDialect } from './dialects/anthropic.ts'
 import { parseTokenCount } from './dialects/anthropic-request.ts'
@@ -16,14 +15,15 @@ import { EventStream } from './event-stream.ts'
 import { type ChatCall, type ChatParts, requireChatModel } from './order.ts'
 import { RunningCalls } from './running-calls.ts'
 
-export type GatewayParts = ChatParts & { db: Db }
+export type GatewayParts = ChatParts & PayerParts
 
 type RouteParts = GatewayParts & { running: RunningCalls }
 
 const BODY_LIMIT_BYTES = 10 * 1024 * 1024
 
 const POLICY = {
-  access: 'key',
+  access: 'caller',
+  scope: 'credits.spend',
   errors: [
     'bad_request',
     'insufficient_credits',
@@ -109,9 +109,30 @@ function messagesRoutes(app: App, parts: RouteParts): void {
     (request, reply) => answerChat(parts, anthropicDialect, request, reply),
   )
   app.post(
+    '/v1/users/:external_user_id/messages',
+    {
+      config: { ...POLICY, dialect: 'anthropic' },
+      bodyLimit: BODY_LIMIT_BYTES,
+      validatorCompiler: acceptAll,
+      schema: {
+        tags: ['Chat'],
+        operationId: 'user_messages',
+        summary: 'Messages billed to a linked user',
+        description: MESSAGES_DESCRIPTION,
+        params: Type.Object({ external_user_id: Type.String() }),
+        body: MessagesBody,
+      },
+    },
+    (request, reply) => answerChat(parts, anthropicDialect, request, reply),
+  )
+  app.post(
     '/v1/messages/count_tokens',
     {
-      config: { access: 'key', dialect: 'anthropic', errors: ['bad_request', 'model_not_found'] },
+      config: {
+        access: 'caller',
+        dialect: 'anthropic',
+        errors: ['bad_request', 'model_not_found'],
+      },
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {
@@ -140,13 +161,14 @@ async function answerChat(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const chat = dialect.parse(request.body, request.headers)
-  const payer = await resolvePayer(parts.db, request)
+  const payer = await resolvePayer(parts, request)
   const client = new EventStream(reply)
+  const caller = callerOf(request)
   return await parts.running.run(async (stop) => {
     const call: ChatCall = {
       dialect,
       request: chat,
-      key: keyOf(request),
+      key: caller.kind === 'key' ? caller : null,
       payer,
       request_id: request.id,
       stop,
@@ -165,6 +187,6 @@ function acceptAll() {
 }
 
 const CHAT_DESCRIPTION =
-  'OpenAI’s format for every chat model. The reply carries `svc`: what it cost and the balance before and after. A stream ends with `data: [DONE]` and one more line with the same numbers. With `X-Svc-User` the linked user pays.'
+  'OpenAI’s format for every chat model. The reply carries `svc`: what it cost and the balance before and after. A stream ends with `data: [DONE]` and one more line with the same numbers. With `X-Svc-User`, or with an OAuth access token, the user pays.'
 const MESSAGES_DESCRIPTION =
   'Anthropic’s Messages format for every chat model. The reply carries `svc`; a stream ends with the event `svc_usage`.'

@@ -44,7 +44,7 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord) {
     model: order.model.name,
     billing_mode: payer.billing_mode,
     developer_id: payer.developer_id,
-    key_id: key.key_id,
+    ...(key && { key_id: key.key_id }),
     ...(payer.client_id !== null && { client_id: payer.client_id }),
     ...(payer.external_user_id !== null && { external_user_id: payer.external_user_id }),
     input_tokens: usage.input_tokens,

@@ -13,6 +13,10 @@ export const ACCESS_KINDS = [
   'session',
   /** An API key. */
   'key',
+  /** An OAuth access token. */
+  'token',
+  /** Either of the two: whoever makes calls that cost. */
+  'caller',
 ] as const
 export type Access = (typeof ACCESS_KINDS)[number]
 
@@ -31,6 +35,12 @@ export type RoutePolicy = {
   denied?: 'invalid_api_key' | 'unauthorized'
   /** Takes application/x-www-form-urlencoded, for forms that work without script. */
   accepts_form?: boolean
+  /** What an access token must have been granted. */
+  scope?: 'credits.read' | 'credits.spend'
+  /** Counts its requests itself, once it knows whose they are. */
+  counts_itself?: boolean
+  /** For people: who asks for HTML gets errors as a page. */
+  page?: boolean
   dialect?: Dialect
   /** Only says which methods its address takes. */
   method_fallback?: boolean
@@ -76,12 +86,29 @@ export type KeyPrincipal = {
   readonly spend_limit_period: 'day' | 'month' | 'total' | null
 }
 
-export type Principal = SessionPrincipal | KeyPrincipal
+/** An end user, through an app that they let spend their credits. */
+export type TokenPrincipal = {
+  readonly kind: 'token'
+  readonly account_id: string
+  readonly grant_id: string
+  readonly connection_id: string
+  readonly client_id: string
+  readonly developer_id: string
+  /** What is granted and still allowed to the app. */
+  readonly scopes: readonly string[]
+  readonly markup_bps: number
+  readonly monthly_cap_credits: bigint | null
+  readonly expires_at: Date
+}
+
+export type Principal = SessionPrincipal | KeyPrincipal | TokenPrincipal
 
 declare module 'fastify' {
   interface FastifyContextConfig extends Partial<RoutePolicy> {}
   interface FastifyRequest {
     principal: Principal | null
+    /** The access token that came beside an API key: the user whom the key's developer acts for. */
+    user_token: TokenPrincipal | null
     /** What its route declared; read once, because Fastify makes `routeOptions` anew at each look. */
     policy: RequestPolicy
   }
@@ -92,6 +119,23 @@ export function sessionOf(request: FastifyRequest): SessionPrincipal {
   if (request.principal?.kind === 'session') return request.principal
   throw new ApiError('internal_error', {
     detail: 'handler asked for a session its route does not need',
+  })
+}
+
+/** The caller of a route that declared `access: 'token'`. */
+export function tokenOf(request: FastifyRequest): TokenPrincipal {
+  if (request.principal?.kind === 'token') return request.principal
+  throw new ApiError('internal_error', {
+    detail: 'handler asked for a token its route does not need',
+  })
+}
+
+/** The caller of a route that declared `access: 'caller'`. */
+export function callerOf(request: FastifyRequest): KeyPrincipal | TokenPrincipal {
+  const { principal } = request
+  if (principal?.kind === 'key' || principal?.kind === 'token') return principal
+  throw new ApiError('internal_error', {
+    detail: 'handler asked for a caller its route does not need',
   })
 }
 

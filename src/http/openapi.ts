@@ -65,6 +65,8 @@ const SECURITY: Record<RoutePolicy['access'], Record<string, string[]>[]> = {
   public: [],
   session: [{ session_token: [] }, { session_cookie: [] }],
   key: [{ api_key: [] }, { api_key_header: [] }],
+  token: [{ access_token: [] }],
+  caller: [{ api_key: [] }, { api_key_header: [] }, { access_token: [] }],
 }
 
 /** Must come before the first route. Returns the list that fills up as routes are added. */
@@ -133,10 +135,12 @@ function describePolicy(operation: Operation, route: DeclaredRoute): void {
 }
 
 export function errorCodesOf(route: DeclaredRoute): ErrorCode[] {
-  const { access, denied, unlimited, errors = [] } = route.policy
+  const { access, denied, unlimited, scope, errors = [] } = route.policy
   const codes: ErrorCode[] = [...errors]
   if (route.has_body) codes.push('bad_request')
-  if (access !== 'public') codes.push(denied ?? 'invalid_api_key')
+  if (access === 'token' || access === 'caller') codes.push('invalid_token')
+  if (scope !== undefined) codes.push('insufficient_scope')
+  if (access !== 'public' && access !== 'token') codes.push(denied ?? 'invalid_api_key')
   if (access === 'session' && route.method !== 'GET') codes.push('forbidden')
   if (!unlimited) codes.push('rate_limit_exceeded')
   codes.push('service_unavailable', 'internal_error')
@@ -156,6 +160,11 @@ const SECURITY_SCHEMES = {
     description: 'The same session as a cookie, for pages of this service.',
   },
   api_key: { type: 'http', scheme: 'bearer', description: 'An API key (`sk-svc-…`).' },
+  access_token: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An OAuth access token (`svc_token_…`): the end user pays.',
+  },
   api_key_header: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key.' },
 }
 
@@ -164,6 +173,9 @@ const TAGS: [string, string][] = [
   ['Models', 'What can be called, and what it costs.'],
   ['Accounts', 'Registration, sessions, mail proofs and passwords.'],
   ['API keys', 'Credentials of your servers.'],
+  ['Apps', 'Apps that your users connect to their own credits: OAuth clients.'],
+  ['OAuth', 'For OAuth libraries. Users are sent to `/oauth/authorize`.'],
+  ['Connected apps', 'What a user lets apps spend.'],
   ['Wallet', 'Credits: what is there and what moved.'],
   ['Operations', 'For those who run the service.'],
 ]

@@ -17,6 +17,8 @@ export type LimitName =
   | 'verification'
   | 'password'
   | 'funding'
+  | 'oauth_token'
+  | 'client_secret'
 
 type Limit = { max: number; window_s: number; code: ErrorCode }
 
@@ -46,6 +48,9 @@ const REDIS_PAUSE_MS = 1_000
 /** The library compares with a fixed number; our limits differ by caller, so we compare ourselves. */
 const LIBRARY_POINTS = Number.MAX_SAFE_INTEGER
 
+/** Wrong secrets a minute for one app from one address. */
+const CLIENT_SECRET_GUESSES = 10
+
 export function limitsFrom(config: {
   RATE_LIMIT_PER_MINUTE: number
   REGISTER_LIMIT_PER_MINUTE: number
@@ -53,6 +58,7 @@ export function limitsFrom(config: {
   VERIFICATION_LIMIT_PER_HOUR: number
   PASSWORD_LIMIT_PER_15_MINUTES: number
   FUNDING_LIMIT_PER_MINUTE: number
+  TOKEN_LIMIT_PER_MINUTE: number
 }): Limits {
   return {
     global: { max: config.RATE_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
@@ -63,6 +69,9 @@ export function limitsFrom(config: {
     verification: { max: config.VERIFICATION_LIMIT_PER_HOUR, window_s: 3600, code: 'rate_limited' },
     password: { max: config.PASSWORD_LIMIT_PER_15_MINUTES, window_s: 900, code: 'rate_limited' },
     funding: { max: config.FUNDING_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
+    oauth_token: { max: config.TOKEN_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
+    // Wrong secrets only, so that nobody can lock an app out by guessing from elsewhere.
+    client_secret: { max: CLIENT_SECRET_GUESSES, window_s: 60, code: 'rate_limit_exceeded' },
   }
 }
 

@@ -4,7 +4,7 @@ import type { KeyPrincipal } from '../http/access.ts'
 import { toPage } from '../http/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
-import type { Db } from '../platform/db.ts'
+import { type Db, violatedConstraint } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import {
@@ -40,6 +40,8 @@ export type KeyParts = {
 export type KeyRequest = {
   name: string
   billing_mode: BillingMode
+  /** The app it is bound to. */
+  client_id: string | null
   expires_at: Date | null
   rate_limit_per_minute: number | null
   spend_limit: { credits: bigint; period: SpendPeriod } | null
@@ -56,29 +58,41 @@ export async function issueKey(
     throw new ApiError('bad_request', { message: 'body.expires_at is in the past.' })
   }
   const key = mintApiKey()
-  const row = await parts.db.transaction(async (tx) => {
-    if ((await lockAndCountKeys(tx, account_id)) >= parts.keys_per_account_max) {
-      throw new ApiError('bad_request', {
-        message: `An account has at most ${parts.keys_per_account_max} keys.`,
-        hint: 'Delete keys that are not used any more.',
+  const row = await refuseUnknownApp(
+    parts.db.transaction(async (tx) => {
+      if ((await lockAndCountKeys(tx, account_id)) >= parts.keys_per_account_max) {
+        throw new ApiError('bad_request', {
+          message: `An account has at most ${parts.keys_per_account_max} keys.`,
+          hint: 'Delete keys that are not used any more.',
+        })
+      }
+      return await insertKey(tx, {
+        id: mintId({ at: now }),
+        account_id,
+        token_digest: digestSecret(key),
+        name: wanted.name,
+        billing_mode: wanted.billing_mode,
+        client_id: wanted.client_id,
+        prefix: key.slice(0, PREFIX_LENGTH),
+        created_at: now,
+        expires_at: wanted.expires_at,
+        rate_limit_per_minute: wanted.rate_limit_per_minute,
+        spend_limit_credits: wanted.spend_limit?.credits ?? null,
+        spend_limit_period: wanted.spend_limit?.period ?? null,
       })
-    }
-    return await insertKey(tx, {
-      id: mintId({ at: now }),
-      account_id,
-      token_digest: digestSecret(key),
-      name: wanted.name,
-      billing_mode: wanted.billing_mode,
-      client_id: null,
-      prefix: key.slice(0, PREFIX_LENGTH),
-      created_at: now,
-      expires_at: wanted.expires_at,
-      rate_limit_per_minute: wanted.rate_limit_per_minute,
-      spend_limit_credits: wanted.spend_limit?.credits ?? null,
-      spend_limit_period: wanted.spend_limit?.period ?? null,
-    })
-  })
+    }),
+  )
   return { key, row }
+}
+
+/** The database knows whose app it is. */
+async function refuseUnknownApp<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    if (violatedConstraint(error) !== 'api_key_app_is_the_owners') throw error
+    throw new ApiError('not_found', { message: 'You have no app of that client_id.' })
+  }
 }
 
 export async function listActiveKeys(
@@ -136,5 +150,6 @@ async function readKey(db: Db, secret: string) {
   if (!row) return undefined
   const { id, last_used_at: _, ...rest } = row
   const value: KeyPrincipal = { kind: 'key', key_id: id, ...rest }
-  return { value, tags: [`key:${id}`, `account:${row.account_id}`] }
+  const app = row.client_id === null ? [] : [`app:${row.client_id}`]
+  return { value, tags: [`key:${id}`, `account:${row.account_id}`, ...app] }
 }

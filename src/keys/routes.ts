@@ -41,6 +41,15 @@ const KeyDescription = Type.Object({
 const NewKey = Type.Object({
   name: Text({ min: 1, max: 200, description: 'For your own eyes.', examples: ['production'] }),
   billing_mode: BillingMode,
+  client_id: Type.Optional(
+    Nullable(
+      Text({
+        min: 1,
+        max: 100,
+        description: 'Binds the key to one app of yours: it finds links of that app only.',
+      }),
+    ),
+  ),
   expires_at: Type.Optional(
     Nullable(Type.String({ format: 'date-time', description: 'When it stops working. ISO 8601.' })),
   ),
@@ -77,7 +86,7 @@ export function keyRoutes(app: App, parts: KeyParts & { rate_limit_per_minute: n
   app.post(
     '/developers/keys',
     {
-      config: { access: 'session' },
+      config: { access: 'session', errors: ['not_found'] },
       schema: {
         tags: ['API keys'],
         operationId: 'create_key',
@@ -194,6 +203,7 @@ function readRequest(body: Static<typeof NewKey>, limit_max: number): KeyRequest
   return {
     name: body.name,
     billing_mode: body.billing_mode,
+    client_id: body.client_id ?? null,
     expires_at: body.expires_at ? readExpiry(body.expires_at) : null,
     rate_limit_per_minute: wanted_limit,
     spend_limit: credits && period ? { credits: BigInt(credits), period } : null,

@@ -9,6 +9,8 @@ export type Loaded<Value> = { value: Value; tags: readonly string[] }
 export type CacheOutcome = 'hit' | 'miss' | 'unknown' | 'bypass'
 
 export type CredentialCacheOptions = {
+  /** Whether what is not found is remembered for a moment. Not where it may be made at any time. */
+  remembers_unknown?: boolean
   /** Whether revocations reach this process now. */
   isTrusted: () => boolean
 }
@@ -94,7 +96,7 @@ export class CredentialCache<Value extends object> implements Forgetful {
     const loaded = await load()
     if (generation !== this.#generation) return loaded?.value
     if (loaded) this.#keep(digest, loaded)
-    else this.#unknown.set(digest, true)
+    else if (this.#options.remembers_unknown !== false) this.#unknown.set(digest, true)
     return loaded?.value
   }
 

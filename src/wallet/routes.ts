@@ -21,7 +21,11 @@ export function walletRoutes(app: App, parts: BalanceParts): void {
   app.get(
     '/v1/balance',
     {
-      config: { access: 'key', errors: ['bad_request', 'user_not_found'] },
+      config: {
+        access: 'caller',
+        scope: 'credits.read',
+        errors: ['bad_request', 'user_not_found'],
+      },
       schema: {
         tags: ['Wallet'],
         operationId: 'balance',

@@ -133,7 +133,7 @@ export async function openSpendCounter(
   return requireRow(rows[0]).spent
 }
 
-function startOfMonth(at: Date, months_later: number): Date {
+export function startOfMonth(at: Date, months_later = 0): Date {
   return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months_later))
 }
 

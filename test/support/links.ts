@@ -1,34 +1,29 @@
-// A link between a developer and a user, as the OAuth flow will make it.
+// A user who is linked to a developer, made the way users are: by consent and the exchange of the code.
 
-import { mintId } from '../../src/platform/tokens.ts'
 import type { TestApp } from './app.ts'
-import { sql } from './database.ts'
-
-type Person = { user_id: string }
+import { connect, connectHosted, createOAuthApp, type OAuthApp, type Person } from './oauth.ts'
 
 export async function linkUser(
   service: TestApp,
   link: {
     developer: Person
     user: Person
+    /** Null: connected, but under no name of the developer's. */
     external_user_id: string | null
-    client_id?: string
+    app?: OAuthApp
     ended?: boolean
   },
-): Promise<void> {
-  const now = service.clock.now()
-  await sql(
-    service.database_url,
-    `insert into account_link (id, developer_id, account_id, client_id, external_user_id, created_at, ended_at)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [
-      mintId({ at: now }),
-      link.developer.user_id,
-      link.user.user_id,
-      link.client_id ?? 'app',
-      link.external_user_id,
-      now,
-      link.ended ? now : null,
-    ],
-  )
+): Promise<OAuthApp> {
+  const { developer, user, external_user_id } = link
+  const app = link.app ?? (await createOAuthApp(service, developer))
+  if (external_user_id === null) await connect(service, { app, user })
+  else await connectHosted(service, { app, user, external_user_id })
+  if (link.ended) {
+    await service.request({
+      method: 'DELETE',
+      url: `/account/connections/${app.client_id}`,
+      headers: user.bearer,
+    })
+  }
+  return app
 }

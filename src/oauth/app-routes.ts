@@ -1,0 +1,224 @@
+// /developers/apps
+
+import { type Static, Type } from 'typebox'
+import { sessionOf } from '../http/access.ts'
+import { Id, Page, PageQuery, Success, Text, Timestamp } from '../http/schemas.ts'
+import type { App } from '../http/server.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { AppRow } from './app-store.ts'
+import {
+  type AppParts,
+  changeApp,
+  createApp,
+  deleteApp,
+  listOwnApps,
+  readApp,
+  rotateSecret,
+} from './apps.ts'
+import { SCOPES } from './scopes.ts'
+
+const TAGS = ['Apps']
+
+const Name = Text({
+  min: 1,
+  max: 100,
+  description: 'Users read it when they are asked for consent.',
+  examples: ['Poem Machine'],
+})
+const RedirectUris = Type.Array(Type.String({ maxLength: 4096 }), {
+  description:
+    'Where users return to: https://, or http://localhost and http://127.0.0.1 with any port. Compared exactly.',
+  examples: [['https://app.example.com/callback', 'http://localhost:3000/callback']],
+})
+const AllowedScopes = Type.Array(Type.Enum([...SCOPES]), {
+  description: 'The most that the app may ask for.',
+  uniqueItems: true,
+  examples: [['credits.read', 'credits.spend']],
+})
+const MarkupPercent = Type.Number({
+  minimum: 0,
+  maximum: 100,
+  description:
+    'What you earn on top of the price of each call that a user pays for; two decimals. Users see it.',
+  examples: [20],
+})
+
+const AppDescription = Type.Object({
+  id: Id,
+  name: Name,
+  client_id: Type.String({ examples: ['svc_client_2f6f0d1c5a10'] }),
+  redirect_uris: RedirectUris,
+  allowed_scopes: AllowedScopes,
+  markup_percent: MarkupPercent,
+  created_at: Timestamp,
+})
+
+const AppWithSecret = Type.Object({
+  ...AppDescription.properties,
+  client_secret: Type.String({
+    description: 'Shown once, stored nowhere.',
+    examples: ['svc_secret_7c1a7b3e9d7e'],
+  }),
+})
+
+const NewApp = Type.Object({
+  name: Name,
+  redirect_uris: RedirectUris,
+  allowed_scopes: Type.Optional(AllowedScopes),
+  markup_percent: Type.Optional(MarkupPercent),
+})
+
+const AppChange = Type.Partial(NewApp)
+const AppParams = Type.Object({ id: Type.String() })
+
+export function appRoutes(app: App, parts: AppParts): void {
+  app.post(
+    '/developers/apps',
+    {
+      config: { access: 'session', errors: ['invalid_request'] },
+      schema: {
+        tags: TAGS,
+        operationId: 'create_app',
+        summary: 'Register an app',
+        description:
+          'An OAuth client: with it, users sign in and pay for calls with their own credits.',
+        body: NewApp,
+        response: { 201: AppWithSecret },
+      },
+    },
+    async (request, reply) => {
+      const { name, redirect_uris, allowed_scopes, markup_percent = 0 } = request.body
+      const created = await createApp(parts, sessionOf(request).account_id, {
+        name,
+        redirect_uris,
+        allowed_scopes,
+        markup_bps: toBasisPoints(markup_percent),
+      })
+      reply.code(201)
+      return { ...presentApp(created.app), client_secret: created.client_secret }
+    },
+  )
+  app.get(
+    '/developers/apps',
+    {
+      config: { access: 'session', errors: ['bad_request'] },
+      schema: {
+        tags: TAGS,
+        operationId: 'list_apps',
+        summary: 'List apps',
+        description: 'Newest first, without secrets.',
+        querystring: PageQuery,
+        response: { 200: Page(AppDescription) },
+      },
+    },
+    async (request) => {
+      const { cursor, limit } = request.query
+      const page = await listOwnApps(parts, sessionOf(request).account_id, { cursor, limit })
+      return { ...page, data: page.data.map(presentApp) }
+    },
+  )
+  oneAppRoutes(app, parts)
+}
+
+function oneAppRoutes(app: App, parts: AppParts): void {
+  const config = { access: 'session', errors: ['not_found'] } as const
+  app.get(
+    '/developers/apps/:id',
+    {
+      config,
+      schema: {
+        tags: TAGS,
+        operationId: 'read_app',
+        summary: 'One app',
+        params: AppParams,
+        response: { 200: AppDescription },
+      },
+    },
+    async (request) => presentApp(await readApp(parts.db, owned(request))),
+  )
+  app.patch(
+    '/developers/apps/:id',
+    {
+      config: { access: 'session', errors: ['not_found', 'invalid_request'] },
+      schema: {
+        tags: TAGS,
+        operationId: 'change_app',
+        summary: 'Change an app',
+        description: 'Takes effect at once, also for tokens that were issued before.',
+        params: AppParams,
+        body: AppChange,
+        response: { 200: AppDescription },
+      },
+    },
+    async (request) => presentApp(await changeApp(parts, owned(request), readChange(request.body))),
+  )
+  app.post(
+    '/developers/apps/:id/rotate-secret',
+    {
+      config,
+      schema: {
+        tags: TAGS,
+        operationId: 'rotate_secret',
+        summary: 'Replace the client secret',
+        description: 'The old one stops working at once. Tokens stay good.',
+        params: AppParams,
+        response: { 200: AppWithSecret },
+      },
+    },
+    async (request) => {
+      const { app: row, client_secret } = await rotateSecret(parts, owned(request))
+      return { ...presentApp(row), client_secret }
+    },
+  )
+  app.delete(
+    '/developers/apps/:id',
+    {
+      config,
+      schema: {
+        tags: TAGS,
+        operationId: 'delete_app',
+        summary: 'Delete an app',
+        description: 'Every grant, token and link of it ends, and every key bound to it.',
+        params: AppParams,
+        response: { 200: Success },
+      },
+    },
+    async (request) => {
+      await deleteApp(parts, owned(request))
+      return { success: true as const }
+    },
+  )
+}
+
+function owned(request: Parameters<typeof sessionOf>[0] & { params: { id: string } }) {
+  return { developer_id: sessionOf(request).account_id, id: request.params.id }
+}
+
+function readChange(body: Static<typeof AppChange>) {
+  const { markup_percent, ...rest } = body
+  return {
+    ...rest,
+    ...(markup_percent !== undefined && { markup_bps: toBasisPoints(markup_percent) }),
+  }
+}
+
+/** Hundredths of a percent; 12.345 is refused, not rounded. */
+function toBasisPoints(percent: number): number {
+  const basis_points = Math.round(percent * 100)
+  if (basis_points / 100 === percent) return basis_points
+  throw new ApiError('bad_request', {
+    message: 'body.markup_percent has more than two decimals.',
+  })
+}
+
+function presentApp(row: AppRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    client_id: row.client_id,
+    redirect_uris: row.redirect_uris,
+    allowed_scopes: row.allowed_scopes,
+    markup_percent: row.markup_bps / 100,
+    created_at: row.created_at.toISOString(),
+  }
+}

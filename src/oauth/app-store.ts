@@ -1,0 +1,167 @@
+// SQL of apps: what a developer registers.
+
+import { type Queryable, statement, type Tx } from '../platform/db.ts'
+import type { Scope } from './scopes.ts'
+
+export type AppRow = {
+  id: string
+  developer_id: string
+  client_id: string
+  secret_digest: Buffer
+  name: string
+  redirect_uris: string[]
+  allowed_scopes: Scope[]
+  markup_bps: number
+  created_at: Date
+}
+
+const COLUMNS =
+  'id, developer_id, client_id, secret_digest, name, redirect_uris, allowed_scopes, markup_bps, created_at'
+
+const LOCK_DEVELOPER = statement<{ id: string }>(
+  'oauth.lock_developer',
+  `select id
+   from account
+   where id = $1::uuid
+   for no key update`,
+)
+
+const COUNT_APPS = statement<{ apps: number }>(
+  'oauth.count_apps',
+  `select count(*)::integer as apps
+   from app
+   where developer_id = $1::uuid`,
+)
+
+const INSERT_APP = statement<AppRow>(
+  'oauth.insert_app',
+  `insert into app (${COLUMNS})
+   values ($1::uuid, $2::uuid, $3::text, $4::bytea, $5::text, $6::text[], $7::text[], $8::integer,
+           $9::timestamptz)
+   returning ${COLUMNS}`,
+)
+
+const LIST_APPS = statement<AppRow>(
+  'oauth.list_apps',
+  `select ${COLUMNS}
+   from app
+   where developer_id = $1::uuid
+     and ($2::uuid is null or id < $2::uuid)
+   order by id desc
+   limit $3::integer`,
+)
+
+const FIND_APP = statement<AppRow>(
+  'oauth.find_app',
+  `select ${COLUMNS}
+   from app
+   where developer_id = $1::uuid
+     and id = $2::uuid`,
+)
+
+const FIND_APP_BY_CLIENT_ID = statement<AppRow>(
+  'oauth.find_app_by_client_id',
+  `select ${COLUMNS}
+   from app
+   where client_id = $1::text`,
+)
+
+const UPDATE_APP = statement<AppRow>(
+  'oauth.update_app',
+  `update app
+   set name = coalesce($3::text, name),
+       redirect_uris = coalesce($4::text[], redirect_uris),
+       allowed_scopes = coalesce($5::text[], allowed_scopes),
+       markup_bps = coalesce($6::integer, markup_bps)
+   where developer_id = $1::uuid
+     and id = $2::uuid
+   returning ${COLUMNS}`,
+)
+
+const UPDATE_SECRET = statement<AppRow>(
+  'oauth.update_secret',
+  `update app
+   set secret_digest = $3::bytea
+   where developer_id = $1::uuid
+     and id = $2::uuid
+   returning ${COLUMNS}`,
+)
+
+const DELETE_APP = statement<{ client_id: string }>(
+  'oauth.delete_app',
+  `delete from app
+   where developer_id = $1::uuid
+     and id = $2::uuid
+   returning client_id`,
+)
+
+/** Counts the developer's apps; the number holds until the transaction ends. */
+export async function lockAndCountApps(tx: Tx, developer_id: string): Promise<number> {
+  await tx.run(LOCK_DEVELOPER, [developer_id])
+  return (await tx.run(COUNT_APPS, [developer_id]))[0]?.apps ?? 0
+}
+
+export async function insertApp(tx: Tx, app: AppRow): Promise<AppRow> {
+  const [row] = await tx.run(INSERT_APP, [
+    app.id,
+    app.developer_id,
+    app.client_id,
+    app.secret_digest,
+    app.name,
+    app.redirect_uris,
+    app.allowed_scopes,
+    app.markup_bps,
+    app.created_at,
+  ])
+  if (!row) throw new Error('an insert returned no row')
+  return row
+}
+
+export async function listApps(
+  db: Queryable,
+  developer_id: string,
+  page: { before_id: string | null; count: number },
+): Promise<AppRow[]> {
+  return await db.run(LIST_APPS, [developer_id, page.before_id, page.count])
+}
+
+/** Named by its owner: somebody else's app is not found. */
+export type OwnedApp = { developer_id: string; id: string }
+
+export async function findApp(db: Queryable, { developer_id, id }: OwnedApp) {
+  return (await db.run(FIND_APP, [developer_id, id]))[0]
+}
+
+export async function findAppByClientId(
+  db: Queryable,
+  client_id: string,
+): Promise<AppRow | undefined> {
+  return (await db.run(FIND_APP_BY_CLIENT_ID, [client_id]))[0]
+}
+
+export type AppChange = {
+  name?: string | undefined
+  redirect_uris?: readonly string[] | undefined
+  allowed_scopes?: readonly Scope[] | undefined
+  markup_bps?: number | undefined
+}
+
+export async function updateApp(tx: Tx, { developer_id, id }: OwnedApp, change: AppChange) {
+  const rows = await tx.run(UPDATE_APP, [
+    developer_id,
+    id,
+    change.name ?? null,
+    change.redirect_uris ?? null,
+    change.allowed_scopes ?? null,
+    change.markup_bps ?? null,
+  ])
+  return rows[0]
+}
+
+export async function updateSecret(tx: Tx, { developer_id, id }: OwnedApp, secret_digest: Buffer) {
+  return (await tx.run(UPDATE_SECRET, [developer_id, id, secret_digest]))[0]
+}
+
+export async function deleteAppRow(tx: Tx, { developer_id, id }: OwnedApp) {
+  return (await tx.run(DELETE_APP, [developer_id, id]))[0]
+}

@@ -1,0 +1,174 @@
+// /oauth/authorize: an app asks, the user decides, the app gets an answer at its own address.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { requireAccount } from '../accounts/accounts.ts'
+import { sendFormPage, wantsPage } from '../http/page.ts'
+import type { App } from '../http/server.ts'
+import { CREDITS_MAX, formatDollars, parseDollars } from '../platform/money.ts'
+import { readBalance } from '../wallet/ledger.ts'
+import {
+  AuthorizationFault,
+  type AuthorizationRequest,
+  describeRequest,
+  type ReturnAddress,
+  readAuthorizationRequest,
+  returnAddress,
+} from './authorize.ts'
+import { approve, proveForm } from './consent.ts'
+import type { GrantParts } from './grants.ts'
+import { type PageParts, requireViewerForm, type Viewer, viewerOf } from './page-session.ts'
+import { type ConsentForm, renderConsent } from './pages.ts'
+import { readParameters, refusal } from './parameters.ts'
+import { loginAddress } from './sign-in-routes.ts'
+import { findConnection } from './store.ts'
+
+export type AuthorizeParts = GrantParts & PageParts
+
+const FORM_LIMIT_BYTES = 16_384
+/** What is proposed to somebody who has not set a cap for this app yet. */
+const PROPOSED_CAP_USD = '10.00'
+
+export function authorizeRoutes(app: App, parts: AuthorizeParts): void {
+  const config = { access: 'public', page: true } as const
+  const schema = { hide: true }
+  app.get('/oauth/authorize', { config, schema }, (request, reply) =>
+    withFaultsReturned(parts, { request, reply }, () => showConsent(parts, request, reply)),
+  )
+  app.post(
+    '/oauth/authorize',
+    { config: { ...config, accepts_form: true }, bodyLimit: FORM_LIMIT_BYTES, schema },
+    (request, reply) =>
+      withFaultsReturned(parts, { request, reply }, () => decide(parts, request, reply)),
+  )
+}
+
+/** A browser carries the fault to the app; a program that looks at this address gets it as JSON. */
+async function withFaultsReturned(
+  parts: AuthorizeParts,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  work: () => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof AuthorizationFault)) throw error
+    if (error.cause && !wantsPage(request)) throw error.cause
+    const answer = { error: error.code, error_description: error.message }
+    return returnToApp(parts, { request, reply }, { to: error.return_to, answer })
+  }
+}
+
+async function showConsent(
+  parts: AuthorizeParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const asked = await readAuthorizationRequest(parts.db, request.query)
+  const viewer = viewerOf(request)
+  if (asked.prompt === 'none') throw silentFault(asked, viewer)
+  if (!viewer || asked.prompt === 'login') return reply.redirect(loginAddress(request), 302)
+  const known = await findConnection(parts.db, {
+    account_id: viewer.account_id,
+    app_id: asked.app.id,
+  })
+  return await sendConsent(parts, reply, { asked, viewer, cap: proposeCap(known) })
+}
+
+async function sendConsent(
+  parts: AuthorizeParts,
+  reply: FastifyReply,
+  shown: { asked: AuthorizationRequest; viewer: Viewer; cap: ConsentForm['cap'] },
+): Promise<FastifyReply> {
+  const { asked, viewer, cap } = shown
+  const [account, wallet] = await Promise.all([
+    requireAccount(parts.db, viewer.account_id),
+    readBalance(parts.db, viewer.account_id),
+  ])
+  const page = renderConsent({
+    request: asked,
+    query: describeRequest(asked),
+    csrf: proveForm(viewer.session_token, asked, parts.clock.now()),
+    email: account.email,
+    balance: wallet?.balance ?? 0n,
+    cap,
+  })
+  const status = cap.fault === undefined ? 200 : 400
+  return sendFormPage(reply, page, { status, returns_elsewhere: true })
+}
+
+async function decide(
+  parts: AuthorizeParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const asked = await readAuthorizationRequest(parts.db, request.query)
+  const viewer = viewerOf(request)
+  if (!viewer) return reply.redirect(loginAddress(request), 303)
+  const form = readParameters(request.body)
+  requireViewerForm(parts, request, { csrf: form.read('csrf'), viewer, subject: asked })
+  switch (form.read('decision')) {
+    case 'deny':
+      throw new AuthorizationFault(asked, {
+        code: 'access_denied',
+        description: 'The user denied the request.',
+      })
+    case 'allow': {
+      // A page that did not ask for a cap changes none.
+      const kind = form.read('cap')
+      const cap = kind === undefined ? undefined : readCap(kind, form.read('cap_usd') ?? '')
+      if (cap?.fault !== undefined) return await sendConsent(parts, reply, { asked, viewer, cap })
+      const code = await approve(parts, asked, {
+        account_id: viewer.account_id,
+        monthly_cap_credits: cap?.credits,
+      })
+      return returnToApp(parts, { request, reply }, { to: asked, answer: { code } })
+    }
+    case undefined:
+    default:
+      throw refusal('decision is allow or deny.')
+  }
+}
+
+function returnToApp(
+  parts: AuthorizeParts,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  given: { to: ReturnAddress; answer: Record<string, string> },
+): FastifyReply {
+  const address = returnAddress(given.to, { ...given.answer, iss: parts.public_url })
+  return reply
+    .header('referrer-policy', 'no-referrer')
+    .redirect(address, request.method === 'POST' ? 303 : 302)
+}
+
+/** `prompt=none` asks for an answer without a page, which consent never gives. */
+function silentFault(asked: AuthorizationRequest, viewer: Viewer | undefined): AuthorizationFault {
+  return viewer
+    ? new AuthorizationFault(asked, {
+        code: 'consent_required',
+        description: 'The user must be asked each time.',
+      })
+    : new AuthorizationFault(asked, {
+        code: 'login_required',
+        description: 'The user is not signed in.',
+      })
+}
+
+function proposeCap(known: { monthly_cap_credits: bigint | null } | undefined): ConsentForm['cap'] {
+  if (!known) return { kind: 'monthly', usd: PROPOSED_CAP_USD }
+  const { monthly_cap_credits: credits } = known
+  if (credits === null) return { kind: 'none', usd: PROPOSED_CAP_USD }
+  return { kind: 'monthly', usd: formatDollars(credits).replaceAll(/[$,]/g, '') }
+}
+
+type Cap = { kind: 'none' | 'monthly'; usd: string; credits: bigint | null; fault?: string }
+
+export function readCap(kind: string, usd: string): Cap {
+  if (kind === 'none') return { kind, usd, credits: null }
+  if (kind !== 'monthly') throw refusal('cap is none or monthly.')
+  const credits = parseDollars(usd)
+  if (credits !== undefined && credits > 0n && credits <= CREDITS_MAX) {
+    return { kind, usd, credits }
+  }
+  const fault = 'Enter an amount in dollars, such as 10 or 2.50.'
+  return { kind, usd, credits: null, fault }
+}

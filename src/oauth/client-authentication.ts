@@ -1,0 +1,97 @@
+// Which app calls /oauth/token or /oauth/revoke: its id and secret in the form or, as HTTP Basic, in a header.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { addressBucket, type RateLimits, setLimitHeaders } from '../http/rate-limit.ts'
+import type { Db } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { AppRow } from './app-store.ts'
+import { authenticateApp } from './apps.ts'
+import { type Parameters, refusal } from './parameters.ts'
+
+export type ClientParts = { db: Db; limits: RateLimits }
+
+type ClientCredentials = { client_id: string; client_secret: string; by_header: boolean }
+
+/** Counts the request too: by app once it is known, by address until then. */
+export async function requireClient(
+  parts: ClientParts,
+  request: FastifyRequest,
+  { reply, parameters }: { reply: FastifyReply; parameters: Parameters },
+): Promise<AppRow> {
+  const given = readClientCredentials(request, parameters)
+  const guesses = `${given?.client_id ?? ''}:${addressBucket(request.ip)}`
+  const before = parts.limits.peek('client_secret', guesses)
+  if (before.remaining === 0) throw parts.limits.refusal('client_secret', before)
+  const app = given && (await authenticateApp(parts.db, given))
+  if (app) {
+    const slot = await parts.limits.take('oauth_token', app.id)
+    setLimitHeaders(reply, slot)
+    if (!slot.allowed) throw parts.limits.refusal('oauth_token', slot)
+    return app
+  }
+  await countFailure(parts, request, { reply, guesses })
+  throw invalidClient(given?.by_header ?? false)
+}
+
+async function countFailure(
+  parts: ClientParts,
+  request: FastifyRequest,
+  { reply, guesses }: { reply: FastifyReply; guesses: string },
+): Promise<void> {
+  const slot = await parts.limits.take('global', addressBucket(request.ip))
+  setLimitHeaders(reply, slot)
+  if (!slot.allowed) throw parts.limits.refusal('global', slot)
+  await parts.limits.require('client_secret', guesses)
+}
+
+function readClientCredentials(
+  request: FastifyRequest,
+  parameters: Parameters,
+): ClientCredentials | undefined {
+  const { authorization } = request.headers
+  const in_form = { id: parameters.read('client_id'), secret: parameters.read('client_secret') }
+  if (authorization === undefined) {
+    const { id, secret } = in_form
+    if (id === undefined || secret === undefined) return undefined
+    return { client_id: id, client_secret: secret, by_header: false }
+  }
+  if (in_form.secret !== undefined) {
+    throw refusal('Send the client secret in the form or in the header, not in both.')
+  }
+  const basic = readBasic(authorization)
+  if (!basic) throw invalidClient(true)
+  if (in_form.id !== undefined && in_form.id !== basic.client_id) {
+    throw refusal('client_id in the form is not the one in the header.')
+  }
+  return basic
+}
+
+/** RFC 6749, section 2.3.1: both halves are form-encoded before they are joined. */
+function readBasic(authorization: string): ClientCredentials | undefined {
+  const [, encoded] = /^basic ([A-Za-z0-9+/]+={0,2})$/i.exec(authorization) ?? []
+  if (encoded === undefined) return undefined
+  const text = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  if (colon < 0) return undefined
+  try {
+    return {
+      client_id: decodeHalf(text.slice(0, colon)),
+      client_secret: decodeHalf(text.slice(colon + 1)),
+      by_header: true,
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function decodeHalf(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
+}
+
+/** The challenge only where the header was used: with it, some clients never look at the body. */
+function invalidClient(by_header: boolean): ApiError {
+  return new ApiError('invalid_client', {
+    hint: 'Send client_id and client_secret in the form, or as HTTP Basic.',
+    ...(by_header && { headers: { 'www-authenticate': 'Basic realm="oauth"' } }),
+  })
+}

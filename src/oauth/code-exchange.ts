@@ -1,0 +1,126 @@
+// The exchange of a code: once, by the app it was made for, with the verifier of the request that asked for it.
+// Only this makes a grant live. One transaction, and what it decides is committed before anybody is told.
+
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { Tx } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import { digestSecret } from '../platform/tokens.ts'
+import type { AppRow } from './app-store.ts'
+import { endGrants, type GrantParts, linkName, updateConnections } from './grants.ts'
+import {
+  activateGrant,
+  type CodeRow,
+  consumeCode,
+  findCode,
+  findGrant,
+  type GrantRow,
+  lockGrants,
+  lockLinks,
+} from './store.ts'
+import { findLinkedGrant, upsertLink } from './token-store.ts'
+import { type IssuedTokens, issueTokens } from './tokens.ts'
+
+const CODE_PATTERN = /^svc_code_[A-Za-z0-9_-]{43}$/
+/** RFC 7636, section 4.1. */
+const VERIFIER_PATTERN = /^[A-Za-z0-9._~-]{43,128}$/
+
+export type ExchangeParts = GrantParts & { log: Log }
+
+export type CodeExchange = {
+  code: string
+  code_verifier: string
+  /** Optional; if sent, the one the code was made for. */
+  redirect_uri: string | undefined
+}
+
+export type Exchanged = IssuedTokens & { external_user_id: string | null }
+
+export async function exchangeCode(
+  parts: ExchangeParts,
+  app: AppRow,
+  given: CodeExchange,
+): Promise<Exchanged> {
+  if (!CODE_PATTERN.test(given.code)) throw invalidGrant()
+  const outcome = await parts.db.transaction((tx) => exchangeOnce(parts, tx, app, given))
+  if (outcome === 'reused') {
+    parts.log.warn({ client_id: app.client_id, alarm: 'code_reused' }, 'a code came twice')
+  }
+  if (typeof outcome === 'string') throw invalidGrant()
+  return outcome
+}
+
+/** One description for all causes: whoever guesses learns nothing. */
+export function invalidGrant(): ApiError {
+  return new ApiError('invalid_grant')
+}
+
+async function exchangeOnce(
+  parts: ExchangeParts,
+  tx: Tx,
+  app: AppRow,
+  given: CodeExchange,
+): Promise<Exchanged | 'refused' | 'reused'> {
+  const code_digest = digestSecret(given.code)
+  const seen = await findCode(tx, code_digest)
+  const locked = seen && (await lockForExchange(tx, seen.grant_id))
+  // Read again behind the lock: another exchange of the same code may have come first.
+  const code = locked && (await findCode(tx, code_digest))
+  if (!code || !locked || locked.grant.app_id !== app.id) return 'refused'
+  if (!verifies(code, given)) return 'refused'
+  if (code.consumed_at !== null) {
+    await endGrants(parts, tx, [locked.grant])
+    await updateConnections(parts, tx, [locked.grant.connection_id])
+    return 'reused'
+  }
+  const now = parts.clock.now()
+  if (code.expires_at <= now || locked.grant.ended_at !== null) return 'refused'
+  await consumeCode(tx, code_digest, now)
+  return await activate(parts, tx, locked)
+}
+
+type Locked = { grant: GrantRow; replaced: GrantRow | undefined }
+
+/** Locks the grant and, with hosted storage, the grant whose place it takes. */
+async function lockForExchange(tx: Tx, grant_id: string): Promise<Locked | undefined> {
+  const seen = await findGrant(tx, grant_id)
+  if (!seen) return undefined
+  let other_id: string | undefined
+  if (seen.external_user_id !== null) {
+    const link = { app_id: seen.app_id, external_user_id: seen.external_user_id }
+    await lockLinks(tx, [linkName(link)])
+    other_id = await findLinkedGrant(tx, link)
+  }
+  const grants = await lockGrants(tx, other_id === undefined ? [grant_id] : [grant_id, other_id])
+  const grant = grants.find((one) => one.id === grant_id)
+  return grant && { grant, replaced: grants.find((one) => one.id !== grant_id) }
+}
+
+/** The verifier first: someone who holds only the code cannot end the family with it. */
+function verifies(code: CodeRow, given: CodeExchange): boolean {
+  if (!VERIFIER_PATTERN.test(given.code_verifier)) return false
+  const challenge = hash('sha256', given.code_verifier, 'base64url')
+  if (!timingSafeEqual(digestSecret(challenge), digestSecret(code.code_challenge))) return false
+  return given.redirect_uri === undefined || given.redirect_uri === code.redirect_uri
+}
+
+async function activate(
+  parts: ExchangeParts,
+  tx: Tx,
+  { grant, replaced }: Locked,
+): Promise<Exchanged> {
+  const now = parts.clock.now()
+  const { id, external_user_id, app_id, developer_id } = grant
+  await activateGrant(tx, id, now)
+  if (replaced) await endGrants(parts, tx, [replaced])
+  if (external_user_id !== null) {
+    await upsertLink(tx, { app_id, external_user_id, developer_id, grant_id: id, linked_at: now })
+    await parts.feed.invalidate(tx, [`hosted:${developer_id}:${external_user_id}`])
+  }
+  await updateConnections(parts, tx, [
+    grant.connection_id,
+    ...(replaced ? [replaced.connection_id] : []),
+  ])
+  const tokens = await issueTokens(tx, grant, { scopes: grant.scopes, now })
+  return { ...tokens, external_user_id }
+}

@@ -1,0 +1,108 @@
+// Consent: what the user approved is what was shown. It makes a grant and its code; the grant gives nothing
+// until the app has exchanged the code.
+
+import { createHmac } from 'node:crypto'
+import type { Tx } from '../platform/db.ts'
+import { digestSecret, equalSecrets, mintId, mintSecret } from '../platform/tokens.ts'
+import type { AuthorizationRequest } from './authorize.ts'
+import { changeCap } from './connections.ts'
+import type { GrantParts } from './grants.ts'
+import { insertCode, insertGrant, openConnection } from './store.ts'
+
+const CODE_PREFIX = 'svc_code_'
+const CODE_LIFETIME_MS = 60_000
+const GRANT_LIFETIME_MS = 180 * 24 * 3600 * 1000
+const PROOF_LIFETIME_MS = 10 * 60_000
+
+export type Approval = {
+  account_id: string
+  /** What the app may spend in a month; null is without limit. Undefined leaves it as it is. */
+  monthly_cap_credits: bigint | null | undefined
+}
+
+/** Answers the code. */
+export async function approve(
+  parts: GrantParts,
+  request: AuthorizationRequest,
+  approval: Approval,
+): Promise<string> {
+  const code = mintSecret(CODE_PREFIX)
+  await parts.db.transaction((tx) => insertApproval(parts, tx, { request, approval, code }))
+  return code
+}
+
+async function insertApproval(
+  parts: GrantParts,
+  tx: Tx,
+  given: { request: AuthorizationRequest; approval: Approval; code: string },
+): Promise<void> {
+  const { request, approval, code } = given
+  const { app, external_user_id } = request
+  const now = parts.clock.now()
+  const connection = await openConnection(tx, {
+    id: mintId({ at: now }),
+    app_id: app.id,
+    account_id: approval.account_id,
+    created_at: now,
+  })
+  const { account_id, monthly_cap_credits } = approval
+  if (monthly_cap_credits !== undefined) {
+    const { client_id } = app
+    await changeCap(parts, tx, { connection, client_id, account_id, monthly_cap_credits })
+  }
+  const grant_id = mintId({ at: now })
+  await insertGrant(tx, {
+    id: grant_id,
+    connection_id: connection.id,
+    scopes: request.scopes,
+    external_user_id,
+    created_at: now,
+    // A hosted grant is kept by us and lasts until somebody ends it.
+    expires_at: external_user_id === null ? new Date(now.getTime() + GRANT_LIFETIME_MS) : null,
+  })
+  await insertCode(tx, {
+    code_digest: digestSecret(code),
+    grant_id,
+    redirect_uri: request.redirect_uri,
+    code_challenge: request.code_challenge,
+    expires_at: new Date(now.getTime() + CODE_LIFETIME_MS),
+    consumed_at: null,
+  })
+}
+
+/**
+ * Proof that a form came from a page we showed to this browser, for exactly this request. The key is the
+ * browser's own cookie: whoever can make one has the session already.
+ */
+export function proveForm(
+  secret: string,
+  subject: string | AuthorizationRequest,
+  now: Date,
+): string {
+  const expires_ms = now.getTime() + PROOF_LIFETIME_MS
+  return `${expires_ms}.${sign(secret, subject, expires_ms)}`
+}
+
+export function isProven(
+  proof: unknown,
+  secret: string,
+  options: { subject: string | AuthorizationRequest; now: Date },
+): boolean {
+  if (typeof proof !== 'string') return false
+  const [, expires, signature] = /^(\d{13})\.([A-Za-z0-9_-]{43})$/.exec(proof) ?? []
+  if (expires === undefined || signature === undefined) return false
+  if (Number(expires) <= options.now.getTime()) return false
+  return equalSecrets(signature, sign(secret, options.subject, Number(expires)))
+}
+
+function sign(secret: string, subject: string | AuthorizationRequest, expires_ms: number): string {
+  return createHmac('sha256', secret)
+    .update(JSON.stringify([expires_ms, describeSubject(subject)]))
+    .digest('base64url')
+}
+
+function describeSubject(subject: string | AuthorizationRequest): unknown {
+  if (typeof subject === 'string') return subject
+  const { app, redirect_uri, scopes, code_challenge, state, external_user_id } = subject
+  return [app.client_id, redirect_uri, scopes, code_challenge, state ?? null, external_user_id]
+}

@@ -1,0 +1,125 @@
+// A grant is one consent, and the family of every token that came of it: what ends it ends them all. Whether a
+// user is connected to an app follows from the grants that are live, and so do the two events about it.
+// Locks are always taken in the order links, grants, connections.
+
+import type { Clock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import type { InvalidationFeed } from '../platform/invalidation.ts'
+import { recordEvent } from '../wallet/events.ts'
+import {
+  type ConnectionStateRow,
+  findLiveGrants,
+  type GrantRow,
+  lockConnections,
+  lockGrants,
+  lockLinks,
+  markEnded,
+  setConnected,
+} from './store.ts'
+import { findLapsedGrants } from './token-store.ts'
+
+export type GrantParts = { db: Db; feed: InvalidationFeed; clock: Clock }
+
+const LAPSED_PER_RUN = 500
+
+/** What two grants for one external id of one app have in common, and are serialised by. */
+export function linkName(grant: { app_id: string; external_user_id: string }): string {
+  return `${grant.app_id}:${grant.external_user_id}`
+}
+
+/** Ends grants that the caller has locked, whatever state they are in. */
+export async function endGrants(
+  parts: GrantParts,
+  tx: Tx,
+  grants: readonly GrantRow[],
+): Promise<void> {
+  const live = grants.filter((grant) => grant.ended_at === null)
+  if (live.length === 0) return
+  await markEnded(
+    tx,
+    live.map((grant) => grant.id),
+    parts.clock.now(),
+  )
+  await parts.feed.invalidate(
+    tx,
+    live.map((grant) => `grant:${grant.id}`),
+  )
+}
+
+/**
+ * Makes `connected_at` say what the grants say, and records what changed. Who left is told before who came: an
+ * external id may have moved from one user to another.
+ */
+export async function updateConnections(
+  parts: GrantParts,
+  tx: Tx,
+  ids: readonly string[],
+): Promise<void> {
+  const changed = (await lockConnections(tx, [...new Set(ids)])).filter(
+    (connection) => connection.is_live !== (connection.connected_at !== null),
+  )
+  const now = parts.clock.now()
+  for (const connection of changed.toSorted((a, b) => Number(a.is_live) - Number(b.is_live))) {
+    await setConnected(tx, connection.id, connection.is_live ? now : null)
+    await announce(tx, connection, now)
+  }
+}
+
+async function announce(tx: Tx, connection: ConnectionStateRow, at: Date): Promise<void> {
+  const { account_id, client_id, email, is_live } = connection
+  // An account that is gone has no wallet to record the event with.
+  if (account_id === null) return
+  const time = at.toISOString()
+  await recordEvent(tx, {
+    account_id,
+    source_id: connection.id,
+    kind: is_live ? 'user.connected' : 'user.disconnected',
+    payload: {
+      client_id,
+      user_id: account_id,
+      email,
+      ...(is_live ? { connected_at: time } : { disconnected_at: time }),
+    },
+    at,
+  })
+}
+
+/** The user, or time, ends everything between a user and an app. */
+export async function endConnection(
+  parts: GrantParts,
+  tx: Tx,
+  connection_id: string,
+): Promise<void> {
+  const seen = await findLiveGrants(tx, connection_id)
+  await lockLinks(tx, linkNames(seen))
+  const grants = await lockGrants(
+    tx,
+    seen.map((grant) => grant.id),
+  )
+  await endGrants(parts, tx, grants)
+  await updateConnections(parts, tx, [connection_id])
+}
+
+/** Grants that nobody refreshed for too long. */
+export async function endLapsedGrants(parts: GrantParts): Promise<number> {
+  const ids = await findLapsedGrants(parts.db, parts.clock.now(), LAPSED_PER_RUN)
+  for (const id of ids) {
+    await parts.db.transaction(async (tx) => {
+      const [grant] = await lockGrants(tx, [id])
+      if (!grant) return
+      await endGrants(parts, tx, [grant])
+      await updateConnections(parts, tx, [grant.connection_id])
+    })
+  }
+  return ids.length
+}
+
+function linkNames(grants: readonly GrantRow[]): string[] {
+  return grants
+    .flatMap((grant) =>
+      grant.external_user_id === null
+        ? []
+        : [linkName({ app_id: grant.app_id, external_user_id: grant.external_user_id })],
+    )
+    .sort()
+}

@@ -1,0 +1,24 @@
+// Background work of the OAuth server: ends what nobody refreshed, deletes what has expired.
+
+import type { Job } from '../platform/worker.ts'
+import { endLapsedGrants, type GrantParts } from './grants.ts'
+import { deleteExpiredTokens } from './token-store.ts'
+
+const MINUTE_MS = 60_000
+/** Used codes are kept this long past their end: a second use then still ends the grant. */
+const KEPT_MS = 24 * 60 * MINUTE_MS
+
+export function oauthJobs(parts: GrantParts): Job[] {
+  return [
+    {
+      name: 'oauth.end_lapsed_grants',
+      every_ms: 10 * MINUTE_MS,
+      run: async () => void (await endLapsedGrants(parts)),
+    },
+    {
+      name: 'oauth.delete_expired',
+      every_ms: 10 * MINUTE_MS,
+      run: () => deleteExpiredTokens(parts.db, new Date(parts.clock.now().getTime() - KEPT_MS)),
+    },
+  ]
+}

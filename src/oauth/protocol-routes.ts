@@ -1,0 +1,259 @@
+// The endpoints that OAuth libraries call: metadata, token, revoke, userinfo. Their bodies are RFC 6749's.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { requireAccount } from '../accounts/accounts.ts'
+import { tokenOf } from '../http/access.ts'
+import { Credits, Id } from '../http/schemas.ts'
+import type { App } from '../http/server.ts'
+import type { Clock } from '../platform/clock.ts'
+import { readBalance } from '../wallet/ledger.ts'
+import { type ClientParts, requireClient } from './client-authentication.ts'
+import { type ExchangeParts, exchangeCode } from './code-exchange.ts'
+import { type Parameters, readParameters, refusal } from './parameters.ts'
+import { refreshTokens } from './refresh.ts'
+import { revokeToken } from './revocation.ts'
+import { SCOPES } from './scopes.ts'
+import type { IssuedTokens } from './tokens.ts'
+
+export type ProtocolParts = ExchangeParts & ClientParts & { public_url: string }
+
+const TAGS = ['OAuth']
+const FORM_LIMIT_BYTES = 16_384
+const METADATA_CACHE = 'public, max-age=3600'
+
+// For the documentation; the handlers read the form themselves and answer with OAuth's own codes.
+const TokenForm = Type.Object({
+  grant_type: Type.Unknown({
+    description: '`authorization_code` or `refresh_token`.',
+    examples: ['authorization_code'],
+  }),
+  code: Type.Optional(Type.Unknown({ examples: ['svc_code_2f6f0d1c'] })),
+  code_verifier: Type.Optional(Type.Unknown({ description: 'PKCE; with `code`.' })),
+  redirect_uri: Type.Optional(Type.Unknown({ description: 'If sent, the one of the request.' })),
+  refresh_token: Type.Optional(Type.Unknown()),
+  scope: Type.Optional(Type.Unknown({ description: 'With `refresh_token`: fewer scopes.' })),
+  client_id: Type.Optional(Type.Unknown({ description: 'Or HTTP Basic.' })),
+  client_secret: Type.Optional(Type.Unknown()),
+})
+
+const TokenReply = Type.Object({
+  access_token: Type.String({ examples: ['svc_token_7b3e9d7e'] }),
+  token_type: Type.Literal('Bearer'),
+  expires_in: Type.Integer({ description: 'Seconds.', examples: [3600] }),
+  refresh_token: Type.Optional(
+    Type.String({
+      description: 'Good once. None with hosted storage.',
+      examples: ['svc_refresh_'],
+    }),
+  ),
+  scope: Type.String({ examples: ['credits.read credits.spend'] }),
+  storage_mode: Type.Optional(Type.Literal('hosted')),
+  external_user_id: Type.Optional(Type.String()),
+})
+
+const ENDPOINT = {
+  access: 'public',
+  dialect: 'oauth',
+  accepts_form: true,
+  counts_itself: true,
+} as const
+
+export function protocolRoutes(app: App, parts: ProtocolParts): void {
+  metadataRoute(app, parts.public_url)
+  tokenRoute(app, parts)
+  revokeRoute(app, parts)
+  userinfoRoutes(app, parts)
+}
+
+function tokenRoute(app: App, parts: ProtocolParts): void {
+  app.post(
+    '/oauth/token',
+    {
+      config: {
+        ...ENDPOINT,
+        errors: [
+          'invalid_request',
+          'invalid_client',
+          'invalid_grant',
+          'invalid_scope',
+          'unauthorized_client',
+        ],
+      },
+      bodyLimit: FORM_LIMIT_BYTES,
+      validatorCompiler: acceptAll,
+      schema: {
+        tags: TAGS,
+        operationId: 'token',
+        summary: 'Exchange a code, or refresh',
+        description:
+          'Form-encoded. A refresh token is good once: the reply has the next one. If the reply is lost, the same request within 30 seconds gets the same tokens again; later, the whole grant ends.',
+        consumes: ['application/x-www-form-urlencoded'],
+        body: TokenForm,
+        response: { 200: TokenReply },
+      },
+    },
+    async (request, reply) => {
+      reply.header('pragma', 'no-cache')
+      return await answerToken(parts, request, reply)
+    },
+  )
+}
+
+async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply: FastifyReply) {
+  const parameters = readForm(request)
+  const grant_type = parameters.require('grant_type')
+  const client = { reply, parameters }
+  switch (grant_type) {
+    case 'authorization_code': {
+      const app = await requireClient(parts, request, client)
+      const tokens = await exchangeCode(parts, app, {
+        code: parameters.require('code'),
+        code_verifier: parameters.require('code_verifier'),
+        redirect_uri: parameters.read('redirect_uri'),
+      })
+      const { external_user_id } = tokens
+      return {
+        ...presentTokens(tokens, parts.clock),
+        ...(external_user_id !== null && { storage_mode: 'hosted' as const, external_user_id }),
+      }
+    }
+    case 'refresh_token': {
+      const app = await requireClient(parts, request, client)
+      const tokens = await refreshTokens(parts, app, {
+        refresh_token: parameters.require('refresh_token'),
+        scope: parameters.read('scope'),
+      })
+      return presentTokens(tokens, parts.clock)
+    }
+    default:
+      throw refusal('grant_type is authorization_code or refresh_token.')
+  }
+}
+
+function presentTokens(tokens: IssuedTokens, clock: Clock) {
+  const { access_token, refresh_token, expires_at, scopes } = tokens
+  return {
+    access_token,
+    token_type: 'Bearer' as const,
+    expires_in: Math.max(0, Math.floor((expires_at.getTime() - clock.now().getTime()) / 1000)),
+    ...(refresh_token !== undefined && { refresh_token }),
+    scope: scopes.join(' '),
+  }
+}
+
+function revokeRoute(app: App, parts: ProtocolParts): void {
+  app.post(
+    '/oauth/revoke',
+    {
+      config: { ...ENDPOINT, errors: ['invalid_request', 'invalid_client'] },
+      bodyLimit: FORM_LIMIT_BYTES,
+      validatorCompiler: acceptAll,
+      schema: {
+        tags: TAGS,
+        operationId: 'revoke',
+        summary: 'Revoke a token',
+        description:
+          'Form-encoded (RFC 7009). A refresh token ends the whole grant, an access token only itself. The answer is the same for a token nobody knows.',
+        consumes: ['application/x-www-form-urlencoded'],
+        body: Type.Object({
+          token: Type.Unknown({ examples: ['svc_refresh_'] }),
+          token_type_hint: Type.Optional(Type.Unknown()),
+          client_id: Type.Optional(Type.Unknown({ description: 'Or HTTP Basic.' })),
+          client_secret: Type.Optional(Type.Unknown()),
+        }),
+        response: { 200: Type.Object({}) },
+      },
+    },
+    async (request, reply) => {
+      const parameters = readForm(request)
+      const client = await requireClient(parts, request, { reply, parameters })
+      await revokeToken(parts, client, parameters.require('token'))
+      return {}
+    },
+  )
+}
+
+function userinfoRoutes(app: App, parts: ProtocolParts): void {
+  for (const method of ['GET', 'POST'] as const) {
+    app.route({
+      method,
+      url: '/oauth/userinfo',
+      config: { access: 'token', errors: ['user_not_found'] },
+      schema: {
+        tags: TAGS,
+        operationId: method === 'GET' ? 'userinfo' : 'userinfo_post',
+        summary: 'Who granted this token?',
+        description: 'With the scope `credits.read` the reply has the balance too.',
+        response: {
+          200: Type.Object({
+            sub: Id,
+            id: Id,
+            email: Type.String({ examples: ['ada@example.com'] }),
+            balance: Type.Optional(Credits),
+          }),
+        },
+      },
+      handler: async (request) => {
+        const { account_id, scopes } = tokenOf(request)
+        const { id, email } = await requireAccount(parts.db, account_id)
+        const wallet = scopes.includes('credits.read')
+          ? await readBalance(parts.db, account_id)
+          : undefined
+        return { sub: id, id, email, ...(wallet && { balance: wallet.balance }) }
+      },
+    })
+  }
+}
+
+function metadataRoute(app: App, issuer: string): void {
+  const metadata = {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    userinfo_endpoint: `${issuer}/oauth/userinfo`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    scopes_supported: [...SCOPES],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    authorization_response_iss_parameter_supported: true,
+    service_documentation: `${issuer}/docs`,
+  }
+  app.get(
+    '/.well-known/oauth-authorization-server',
+    {
+      config: { access: 'public' },
+      schema: {
+        tags: TAGS,
+        operationId: 'oauth_metadata',
+        summary: 'Where everything is (RFC 8414)',
+        response: {
+          200: Type.Unsafe<typeof metadata>({ type: 'object', additionalProperties: true }),
+        },
+      },
+    },
+    (_request, reply) => {
+      reply.header('cache-control', METADATA_CACHE).header('access-control-allow-origin', '*')
+      return metadata
+    },
+  )
+}
+
+/** Forms only: a JSON body would be read by nobody else's server. */
+function readForm(request: FastifyRequest): Parameters {
+  if (!request.headers['content-type']?.startsWith('application/x-www-form-urlencoded')) {
+    throw refusal(
+      'The body must be form-encoded.',
+      'Send Content-Type: application/x-www-form-urlencoded.',
+    )
+  }
+  return readParameters(request.body)
+}
+
+function acceptAll() {
+  return (value: unknown) => ({ value })
+}

@@ -1,0 +1,118 @@
+// Refresh tokens rotate: each is good once. One that comes a second time is either a client that did not get
+// the answer, and then it gets the same answer again, or a thief, and then the whole family ends.
+
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import type { Tx } from '../platform/db.ts'
+import { digestSecret } from '../platform/tokens.ts'
+import type { AppRow } from './app-store.ts'
+import { type ExchangeParts, invalidGrant } from './code-exchange.ts'
+import { endGrants, updateConnections } from './grants.ts'
+import { parseScopes } from './scopes.ts'
+import { type GrantRow, lockGrants } from './store.ts'
+import { findRefreshToken, markRotated, type RefreshTokenRow } from './token-store.ts'
+import { type IssuedTokens, issueTokens, REFRESH_TOKEN_PATTERN } from './tokens.ts'
+
+/** How long the same answer is given again. */
+const GRACE_MS = 30_000
+const SEAL_PURPOSE = 'svc refresh replay'
+const NONCE_LENGTH = 12
+const TAG_LENGTH = 16
+
+export type Refresh = {
+  refresh_token: string
+  /** Of the new access token; at most what was granted, and that if absent. */
+  scope: string | undefined
+}
+
+export async function refreshTokens(
+  parts: ExchangeParts,
+  app: AppRow,
+  given: Refresh,
+): Promise<IssuedTokens> {
+  if (!REFRESH_TOKEN_PATTERN.test(given.refresh_token)) throw invalidGrant()
+  const outcome = await parts.db.transaction((tx) => refreshOnce(parts, tx, app, given))
+  if (outcome === 'reused') {
+    parts.log.warn(
+      { client_id: app.client_id, alarm: 'refresh_token_reused' },
+      'a refresh token came again after it was replaced: the grant is ended',
+    )
+  }
+  if (typeof outcome === 'string') throw invalidGrant()
+  return outcome
+}
+
+async function refreshOnce(
+  parts: ExchangeParts,
+  tx: Tx,
+  app: AppRow,
+  given: Refresh,
+): Promise<IssuedTokens | 'refused' | 'reused'> {
+  const digest = digestSecret(given.refresh_token)
+  const seen = await findRefreshToken(tx, digest)
+  const grant = seen && (await lockGrants(tx, [seen.grant_id]))[0]
+  // Read again behind the lock: of several at once the first rotates, the others must see that.
+  const token = grant && (await findRefreshToken(tx, digest))
+  if (!token || grant.app_id !== app.id || grant.ended_at !== null) return 'refused'
+  const now = parts.clock.now()
+  if (token.expires_at <= now) return 'refused'
+  const scopes = given.scope === undefined ? grant.scopes : parseScopes(given.scope, grant.scopes)
+  if (token.rotated_at !== null) {
+    const replayed = await replay(tx, token, { given, scopes, now })
+    if (replayed) return replayed
+    await endFamily(parts, tx, grant)
+    return 'reused'
+  }
+  const issued = await issueTokens(tx, grant, { scopes, now })
+  if (issued.refresh_token === undefined) throw new Error('a grant with a refresh token has none')
+  await markRotated(tx, digest, {
+    at: now,
+    successor_digest: digestSecret(issued.refresh_token),
+    replay: seal(issued, given.refresh_token),
+  })
+  return issued
+}
+
+async function endFamily(parts: ExchangeParts, tx: Tx, grant: GrantRow): Promise<void> {
+  await endGrants(parts, tx, [grant])
+  await updateConnections(parts, tx, [grant.connection_id])
+}
+
+/** The first answer once more, while it is fresh, nobody has used what it gave, and the wish is the same. */
+async function replay(
+  tx: Tx,
+  token: RefreshTokenRow,
+  asked: { given: Refresh; scopes: readonly string[]; now: Date },
+): Promise<IssuedTokens | undefined> {
+  const { rotated_at, successor_digest, replay: sealed } = token
+  if (!rotated_at || !successor_digest || !sealed) return undefined
+  if (asked.now.getTime() - rotated_at.getTime() > GRACE_MS) return undefined
+  const successor = await findRefreshToken(tx, successor_digest)
+  if (successor?.rotated_at !== null) return undefined
+  const issued = unseal(sealed, asked.given.refresh_token)
+  return issued.scopes.join(' ') === asked.scopes.join(' ') ? issued : undefined
+}
+
+// Sealed with a key made from the rotated token: the database alone cannot open it, the client that asks
+// again brings the key.
+function seal(issued: IssuedTokens, refresh_token: string): Buffer {
+  const nonce = randomBytes(NONCE_LENGTH)
+  const cipher = createCipheriv('aes-256-gcm', sealingKey(refresh_token), nonce)
+  const text = JSON.stringify(issued)
+  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+}
+
+function unseal(sealed: Buffer, refresh_token: string): IssuedTokens {
+  const nonce = sealed.subarray(0, NONCE_LENGTH)
+  const decipher = createDecipheriv('aes-256-gcm', sealingKey(refresh_token), nonce)
+  decipher.setAuthTag(sealed.subarray(-TAG_LENGTH))
+  const text = Buffer.concat([
+    decipher.update(sealed.subarray(NONCE_LENGTH, -TAG_LENGTH)),
+    decipher.final(),
+  ]).toString('utf8')
+  const issued: Omit<IssuedTokens, 'expires_at'> & { expires_at: string } = JSON.parse(text)
+  return { ...issued, expires_at: new Date(issued.expires_at) }
+}
+
+function sealingKey(refresh_token: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', refresh_token, '', SEAL_PURPOSE, 32))
+}

@@ -1,0 +1,183 @@
+// /oauth/login and /oauth/register: the pages for people who are not signed in. They carry the authorize query
+// along and always lead back to a fixed address, so there is nowhere else they could be made to lead.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type AccountParts, type LoggedIn, login, register } from '../accounts/accounts.ts'
+import { type ProofParts, requestReset } from '../accounts/mail-proofs.ts'
+import {
+  clientOf,
+  closeSession,
+  closeSessionOfToken,
+  SESSION_LIFETIME_S,
+} from '../accounts/sessions.ts'
+import { renderNotice, sendFormPage, sendPage } from '../http/page.ts'
+import type { App } from '../http/server.ts'
+import { readSessionCookie, setSessionCookie } from '../http/session-cookie.ts'
+import { ApiError } from '../platform/errors.ts'
+import { findAppOfClient } from './apps.ts'
+import {
+  type PageParts,
+  proveVisit,
+  requireViewerForm,
+  requireVisit,
+  viewerOf,
+} from './page-session.ts'
+import { renderCredentials } from './pages.ts'
+
+export type SignInParts = PageParts & AccountParts & ProofParts
+
+const FORM_LIMIT_BYTES = 16_384
+const KINDS = {
+  login: { url: '/oauth/login', enter: login },
+  register: { url: '/oauth/register', enter: register },
+} as const
+
+type Kind = keyof typeof KINDS
+
+export function signInRoutes(app: App, parts: SignInParts): void {
+  for (const kind of ['login', 'register'] as const) {
+    app.get(
+      KINDS[kind].url,
+      { config: { access: 'public', page: true }, schema: { hide: true } },
+      (request, reply) => showForm(parts, kind, { request, reply }),
+    )
+    app.post(
+      KINDS[kind].url,
+      {
+        config: { access: 'public', page: true, accepts_form: true, rate_limit: kind },
+        bodyLimit: FORM_LIMIT_BYTES,
+        schema: { hide: true },
+      },
+      (request, reply) => enter(parts, kind, { request, reply }),
+    )
+  }
+  forgotPasswordRoute(app, parts)
+  logoutRoute(app, parts)
+}
+
+/** The address of the sign-in page that comes back to what was asked. A wish to sign in anew is then fulfilled. */
+export function loginAddress(request: FastifyRequest): string {
+  const query = carriedQuery(request)
+  return query === '' ? '/oauth/login' : `/oauth/login?${query}`
+}
+
+type Exchange = { request: FastifyRequest; reply: FastifyReply }
+
+async function showForm(
+  parts: SignInParts,
+  kind: Kind,
+  { request, reply }: Exchange,
+  refused?: { email: string; error: ApiError },
+): Promise<FastifyReply> {
+  const query = carriedQuery(request)
+  const client_id = new URLSearchParams(query).get('client_id')
+  const app = client_id === null ? undefined : await findAppOfClient(parts.db, client_id)
+  const page = renderCredentials({
+    kind,
+    query,
+    csrf: proveVisit(parts, request, reply),
+    app_name: app?.name,
+    ...(refused && { email: refused.email, fault: describeRefusal(refused.error) }),
+  })
+  return sendFormPage(reply, page, { status: refused?.error.status ?? 200 })
+}
+
+async function enter(parts: SignInParts, kind: Kind, exchange: Exchange): Promise<FastifyReply> {
+  const { request, reply } = exchange
+  const { csrf, email, password } = readFields(request.body)
+  requireVisit(parts, request, csrf)
+  try {
+    const opened = await KINDS[kind].enter(parts, { email, password, client: clientOf(request) })
+    return await openSessionOnPage(parts, exchange, opened)
+  } catch (error) {
+    if (!(error instanceof ApiError) || !isAboutTheForm(error)) throw error
+    return await showForm(parts, kind, { request, reply }, { email, error })
+  }
+}
+
+async function openSessionOnPage(
+  parts: SignInParts,
+  { request, reply }: Exchange,
+  opened: LoggedIn,
+): Promise<FastifyReply> {
+  // A cookie planted before must not stay good.
+  const planted = readSessionCookie(request)
+  if (planted !== undefined) await closeSessionOfToken(parts, planted)
+  setSessionCookie(reply, {
+    token: opened.session_token,
+    max_age_s: SESSION_LIFETIME_S,
+    secure: parts.secure_cookies,
+  })
+  const query = carriedQuery(request)
+  return reply.redirect(query === '' ? '/oauth/connections' : `/oauth/authorize?${query}`, 303)
+}
+
+function forgotPasswordRoute(app: App, parts: SignInParts): void {
+  app.post(
+    '/oauth/forgot-password',
+    {
+      config: { access: 'public', page: true, accepts_form: true, rate_limit: 'recovery' },
+      bodyLimit: FORM_LIMIT_BYTES,
+      schema: { hide: true },
+    },
+    async (request, reply) => {
+      const { csrf, email } = readFields(request.body)
+      requireVisit(parts, request, csrf)
+      await requestReset(parts, email)
+      const text = 'If there is an account with this address, a mail with a link is on its way.'
+      return sendPage(reply, renderNotice({ title: 'Look into your mail', text }))
+    },
+  )
+}
+
+function logoutRoute(app: App, parts: SignInParts): void {
+  app.post(
+    '/oauth/logout',
+    {
+      config: { access: 'public', page: true, accepts_form: true },
+      bodyLimit: FORM_LIMIT_BYTES,
+      schema: { hide: true },
+    },
+    async (request, reply) => {
+      const viewer = viewerOf(request)
+      if (viewer && request.principal?.kind === 'session') {
+        const { csrf } = readFields(request.body)
+        requireViewerForm(parts, request, { csrf, viewer, subject: 'connections' })
+        await closeSession(parts, request.principal.session_id)
+      }
+      setSessionCookie(reply, { token: '', max_age_s: 0, secure: parts.secure_cookies })
+      return reply.redirect('/oauth/login', 303)
+    },
+  )
+}
+
+/** The query of the page, without the wish that signing in has fulfilled. */
+function carriedQuery(request: FastifyRequest): string {
+  const start = request.url.indexOf('?')
+  const query = new URLSearchParams(start < 0 ? '' : request.url.slice(start + 1))
+  query.delete('prompt')
+  return query.toString()
+}
+
+/** What came twice, or as something else than text, is as good as not filled in. */
+export function readFields(body: unknown): Record<'csrf' | 'email' | 'password', string> {
+  const fields = new Map(Object.entries(body ?? {}))
+  const read = (name: string): string => {
+    const value: unknown = fields.get(name)
+    return typeof value === 'string' ? value : ''
+  }
+  return { csrf: read('csrf'), email: read('email'), password: read('password') }
+}
+
+function isAboutTheForm(error: ApiError): boolean {
+  return ['invalid_credentials', 'invalid_email', 'weak_password', 'email_exists'].includes(
+    error.code,
+  )
+}
+
+function describeRefusal(error: ApiError): string {
+  // The table's hint names endpoints, which mean nothing to somebody in front of a form.
+  if (error.code === 'email_exists')
+    return 'There is an account with this address. Sign in instead.'
+  return error.code === 'weak_password' ? `${error.message} ${error.hint ?? ''}` : error.message
+}

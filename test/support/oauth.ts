@@ -1,0 +1,202 @@
+// An app, a user's browser without a screen, and the walk between them: authorize, consent, exchange.
+
+import { createHash, randomBytes } from 'node:crypto'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { PASSWORD, type TestApp } from './app.ts'
+
+export type Person = Awaited<ReturnType<TestApp['register']>>
+
+export type OAuthApp = {
+  id: string
+  name: string
+  client_id: string
+  client_secret: string
+  redirect_uris: string[]
+}
+
+export type TokenReply = {
+  access_token: string
+  refresh_token: string
+  token_type: string
+  expires_in: number
+  scope: string
+  storage_mode?: string
+  external_user_id?: string
+}
+
+export const CALLBACK = 'https://app.example/callback'
+
+type Service = Pick<TestApp, 'request' | 'post'>
+
+export async function createOAuthApp(
+  service: Service,
+  developer: Person,
+  body: object = {},
+): Promise<OAuthApp> {
+  const wanted = { name: 'Poem Machine', redirect_uris: [CALLBACK], ...body }
+  const reply = await service.post('/developers/apps', wanted, developer.bearer)
+  if (reply.statusCode !== 201) throw new Error(`apps answered ${reply.statusCode}: ${reply.body}`)
+  return reply.json<OAuthApp>()
+}
+
+export function makePkce() {
+  const code_verifier = randomBytes(32).toString('base64url')
+  const code_challenge = createHash('sha256').update(code_verifier).digest('base64url')
+  return { code_verifier, code_challenge }
+}
+
+export function authorizeUrl(app: OAuthApp, parameters: Record<string, string> = {}): string {
+  const query = new URLSearchParams({
+    client_id: app.client_id,
+    redirect_uri: app.redirect_uris[0] ?? CALLBACK,
+    response_type: 'code',
+    state: 'state-1',
+    ...parameters,
+  })
+  return `/oauth/authorize?${query.toString()}`
+}
+
+/** Keeps cookies, sends what a browser sends, follows nothing by itself. */
+export class Visitor {
+  readonly #service: Pick<TestApp, 'request'>
+  readonly cookies = new Map<string, string>()
+
+  constructor(service: Pick<TestApp, 'request'>) {
+    this.#service = service
+  }
+
+  async send(given: InjectOptions): Promise<LightMyRequestResponse> {
+    const reply = await this.#service.request({
+      ...given,
+      headers: {
+        accept: 'text/html,application/xhtml+xml',
+        cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...given.headers,
+      },
+    })
+    for (const cookie of [reply.headers['set-cookie'] ?? []].flat()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
+      if (value === '') this.cookies.delete(name)
+      else this.cookies.set(name, value)
+    }
+    return reply
+  }
+
+  get(url: string, headers: Record<string, string> = {}): Promise<LightMyRequestResponse> {
+    return this.send({ method: 'GET', url, headers })
+  }
+
+  submit(
+    url: string,
+    fields: Record<string, string>,
+    headers: Record<string, string> = {},
+  ): Promise<LightMyRequestResponse> {
+    return this.send({
+      method: 'POST',
+      url,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+        ...headers,
+      },
+      payload: new URLSearchParams(fields).toString(),
+    })
+  }
+
+  /** Opens the page of a form and sends it filled in. */
+  async fill(url: string, fields: Record<string, string>): Promise<LightMyRequestResponse> {
+    const page = await this.get(url)
+    return await this.submit(url, { csrf: csrfOf(page.body), ...fields })
+  }
+
+  async login(email: string, query = ''): Promise<LightMyRequestResponse> {
+    return await this.fill(`/oauth/login${query}`, { email, password: PASSWORD })
+  }
+}
+
+export function csrfOf(page: string): string {
+  return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
+}
+
+/** Answers a yes to the consent page, and what the app gets back. */
+export async function allow(
+  visitor: Visitor,
+  url: string,
+  fields: Record<string, string> = {},
+): Promise<URLSearchParams> {
+  const reply = await visitor.fill(url, { decision: 'allow', ...fields })
+  if (reply.statusCode !== 303)
+    throw new Error(`consent answered ${reply.statusCode}: ${reply.body}`)
+  return new URL(String(reply.headers.location)).searchParams
+}
+
+export async function postToken(
+  service: Pick<TestApp, 'request'>,
+  app: Pick<OAuthApp, 'client_id' | 'client_secret'>,
+  fields: Record<string, string>,
+): Promise<LightMyRequestResponse> {
+  return await postForm(service, '/oauth/token', {
+    client_id: app.client_id,
+    client_secret: app.client_secret,
+    ...fields,
+  })
+}
+
+export async function postForm(
+  service: Pick<TestApp, 'request'>,
+  url: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<LightMyRequestResponse> {
+  return await service.request({
+    method: 'POST',
+    url,
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    payload: new URLSearchParams(fields).toString(),
+  })
+}
+
+/** Consent up to the code, with the verifier that goes with it. */
+export async function obtainCode(
+  service: Pick<TestApp, 'request'>,
+  options: {
+    app: OAuthApp
+    user: Person
+    parameters?: Record<string, string>
+    fields?: Record<string, string>
+  },
+): Promise<{ code: string; code_verifier: string; answer: URLSearchParams }> {
+  const { app, user, parameters = {}, fields = {} } = options
+  const { code_verifier, code_challenge } = makePkce()
+  const visitor = new Visitor(service)
+  await visitor.login(user.email)
+  const answer = await allow(visitor, authorizeUrl(app, { code_challenge, ...parameters }), fields)
+  return { code: answer.get('code') ?? '', code_verifier, answer }
+}
+
+/** The whole walk: consent and exchange. */
+export async function connect(
+  service: Pick<TestApp, 'request'>,
+  options: Parameters<typeof obtainCode>[1],
+): Promise<TokenReply> {
+  const { code, code_verifier } = await obtainCode(service, options)
+  const reply = await postToken(service, options.app, {
+    grant_type: 'authorization_code',
+    code,
+    code_verifier,
+  })
+  if (reply.statusCode !== 200) throw new Error(`token answered ${reply.statusCode}: ${reply.body}`)
+  return reply.json<TokenReply>()
+}
+
+/** The user under the developer's own name for them. */
+export async function connectHosted(
+  service: Pick<TestApp, 'request'>,
+  options: Parameters<typeof obtainCode>[1] & { external_user_id: string },
+): Promise<TokenReply> {
+  const { external_user_id, parameters, ...rest } = options
+  return await connect(service, {
+    ...rest,
+    parameters: { storage_mode: 'hosted', external_user_id, ...parameters },
+  })
+}
