@@ -2,7 +2,7 @@
 // What is not an ApiError is a defect: it is logged whole and answered with nothing but the request id.
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { ApiError, type ErrorCode, errorEntry } from '../platform/errors.ts'
+import { ApiError, type ErrorCode } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Dialect } from './access.ts'
 import { html } from './html.ts'
@@ -162,14 +162,18 @@ function fromFramework(thrown: Error & { code?: string }, status: number): ApiEr
         message: 'The request took too long to arrive.',
       })
     default:
-      return new ApiError('bad_request', {
-        message:
-          thrown.code?.startsWith('FST_ERR_CTP') || thrown instanceof SyntaxError
-            ? 'The body is not valid JSON.'
-            : errorEntry('bad_request').message,
-        cause: thrown,
-      })
+      return isBodyFault(thrown)
+        ? new ApiError('bad_request', {
+            message: 'The body is not valid JSON.',
+            hint: 'Send one JSON value; GET /docs has an example for each endpoint.',
+            cause: thrown,
+          })
+        : new ApiError('bad_request', { cause: thrown })
   }
+}
+
+function isBodyFault(thrown: Error & { code?: string }): boolean {
+  return (thrown.code?.startsWith('FST_ERR_CTP') ?? false) || thrown instanceof SyntaxError
 }
 
 function errorType(status: number): string {
