@@ -1,7 +1,7 @@
 // What this gateway costs beside a bare proxy and Portkey's, all before the same upstream that answers at once,
 // in one run, taking turns. `npm run bench:gateway`, and with:
 //   --seconds 2 --rounds 5   how long each turn takes, and how many there are
-//   --only json              or stream, or paced: one of the three kinds of load
+//   --only json              or stream, paced, payers: one of the four comparisons
 //   --memory                 whether memory stays flat, instead; --requests 200000 of them
 //   --profile <folder>       writes a CPU profile of this gateway's process
 
@@ -9,17 +9,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { Client } from 'pg'
-import { Db } from '../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
-import { digestSecret, mintApiKey, mintId } from '../src/platform/tokens.ts'
-import { openWallet } from '../src/wallet/ledger.ts'
+import { makePayers, type Payers } from './gateway-accounts.ts'
 import { ask, bodyOf, CHUNKS, type Load, type Measure, run, runAtRate } from './gateway-load.ts'
 import { checkMemory } from './gateway-memory.ts'
 import { Servers, type Target } from './gateway-targets.ts'
 
-const BALANCE_CREDITS = 1_000_000_000_000_000n
 const JSON_LOAD: Load = { stream: false, pace_ms: 0, callers: 128 }
 const STREAM_LOAD: Load = { stream: true, pace_ms: 0, callers: 32 }
 /** As a model writes: every chunk comes alone, and none waits for another. */
@@ -48,20 +44,21 @@ const postgres = await startEmbeddedPostgres({ data_dir: folder, log: () => {} }
 const servers = new Servers()
 try {
   await migrate(postgres.url)
-  const targets = await startTargets(await makeKey())
+  const payers = await makePayers(postgres.url)
+  const targets = await startTargets(payers)
   print(
     `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}, load before the run ${loadavg()[0]?.toFixed(2)}`,
   )
   const service = targets.at(-1)
   if (flags.memory && service) await checkMemory(service, Number(flags.requests), print)
-  else await compareAll(targets)
+  else await compareAll(targets, payers)
 } finally {
   await servers.stop()
   await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
 }
 
-async function startTargets(key: string): Promise<Target[]> {
+async function startTargets(payers: Payers): Promise<Target[]> {
   const upstream = await servers.start('gateway-upstream.ts', [])
   const bare = await servers.start('gateway-server.ts', ['bare', upstream.url])
   const piped = await servers.start('gateway-server.ts', ['piped', upstream.url])
@@ -85,7 +82,7 @@ async function startTargets(key: string): Promise<Target[]> {
     {
       name: 'this gateway',
       ...service,
-      headers: { authorization: `Bearer ${key}` },
+      headers: payers.developer,
       postgres_pid: postgres.pid,
     },
   ]
@@ -99,30 +96,7 @@ function toPortkey(custom_host: string): Record<string, string> {
   }
 }
 
-/** A developer with more credits than the bench can spend, and the key that spends them. */
-async function makeKey(): Promise<string> {
-  const at = new Date()
-  const account_id = mintId({ at })
-  const key = mintApiKey()
-  const database = new Client({ connectionString: postgres.url })
-  await database.connect()
-  await database.query(
-    `insert into account (id, email, email_key, password_hash, created_at) values ($1, 'b', 'b', '', now())`,
-    [account_id],
-  )
-  await database.query(
-    `insert into api_key (id, account_id, token_digest, name, billing_mode, prefix, created_at, rate_limit_per_minute)
-     values ($1, $2, $3, 'bench', 'developer', 'sk-svc-bench', now(), 1000000)`,
-    [mintId({ at }), account_id, digestSecret(key)],
-  )
-  await database.end()
-  const db = new Db({ url: postgres.url, pool_size: 1, application_name: 'svc bench' })
-  await db.transaction((tx) => openWallet(tx, { account_id, welcome_credits: BALANCE_CREDITS, at }))
-  await db.close()
-  return key
-}
-
-async function compareAll(targets: Target[]): Promise<void> {
+async function compareAll(targets: Target[], payers: Payers): Promise<void> {
   for (const target of targets) await checkAnswers(target)
   print(`median of ${rounds} rounds of ${seconds} s for each\n`)
   // Both of the bare ones pipe streams.
@@ -137,6 +111,21 @@ async function compareAll(targets: Target[]): Promise<void> {
     const title = `${CHUNKS}-chunk streams, a chunk each ${PACED_LOAD.pace_ms} ms, ${PACED_LOAD.callers} callers`
     printTable(title, await compare(streaming, PACED_LOAD), CHUNKS)
   }
+  const service = targets.at(-1)
+  if (service && chosen('payers')) await comparePayers(service, payers)
+}
+
+/** One gateway process: what it costs more when a user pays than when the developer does. */
+async function comparePayers(service: Target, payers: Payers): Promise<void> {
+  const targets = [
+    { ...service, name: 'developer' },
+    { ...service, name: 'token', headers: payers.token },
+    { ...service, name: 'capped token', headers: payers.capped_token },
+    { ...service, name: 'linked user', headers: payers.linked_user },
+  ]
+  for (const target of targets) await checkAnswers(target)
+  const title = `JSON by who pays, ${JSON_LOAD.callers} callers; times the developer`
+  printTable(title, await compare(targets, JSON_LOAD))
 }
 
 async function compareJson(targets: Target[]): Promise<void> {
@@ -182,9 +171,10 @@ async function compareAtHalfLoad(targets: Target[], per_second: number): Promise
 }
 
 function printTable(title: string, results: Result[], chunks?: number): void {
-  const bare = results.find(({ target }) => target.name === 'bare proxy')
+  // The first that has a process of its own: what the others are held against.
+  const bare = results.find(({ target }) => target.child !== undefined)
   const base_us = bare ? middle(bare.measures, perRequest) : Number.NaN
-  const head = ['', 'CPU µs', 'x bare', 'PostgreSQL µs', 'requests/s', 'p50 ms', 'p99 ms', 'RSS MB']
+  const head = ['', 'CPU µs', 'times', 'PostgreSQL µs', 'requests/s', 'p50 ms', 'p99 ms', 'RSS MB']
   const rows = results.map(({ target, measures }) => {
     const cpu_us = middle(measures, perRequest)
     const whole_ms = measures.flatMap((one) => one.whole_ms)

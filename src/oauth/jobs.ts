@@ -8,6 +8,9 @@ const MINUTE_MS = 60_000
 /** Used codes are kept this long past their end: a second use then still ends the grant. */
 const KEPT_MS = 24 * 60 * MINUTE_MS
 
+/** What is left after them waits for the next run. */
+const ROUNDS_MAX = 100
+
 export function oauthJobs(parts: GrantParts): Job[] {
   return [
     {
@@ -18,7 +21,14 @@ export function oauthJobs(parts: GrantParts): Job[] {
     {
       name: 'oauth.delete_expired',
       every_ms: 10 * MINUTE_MS,
-      run: () => deleteExpiredTokens(parts.db, new Date(parts.clock.now().getTime() - KEPT_MS)),
+      run: (signal) => deleteExpired(parts, signal),
     },
   ]
+}
+
+async function deleteExpired(parts: GrantParts, signal: AbortSignal): Promise<void> {
+  const before = new Date(parts.clock.now().getTime() - KEPT_MS)
+  for (let round = 0; round < ROUNDS_MAX && !signal.aborted; round++) {
+    if (!(await deleteExpiredTokens(parts.db, before))) return
+  }
 }

@@ -215,31 +215,33 @@ export async function findConnectedUser(
 
 // ---- what time ends
 
-const DELETE_EXPIRED_CODES = statement<object>(
-  'oauth.delete_expired_codes',
-  `delete from oauth_code
-   where expires_at < $1::timestamptz`,
-)
+/** How many rows one statement deletes: short locks, and a backlog that cannot run into the time limit. */
+const DELETED_AT_ONCE = 5_000
 
-const DELETE_EXPIRED_ACCESS_TOKENS = statement<object>(
-  'oauth.delete_expired_access_tokens',
-  `delete from oauth_access_token
-   where expires_at < $1::timestamptz`,
-)
+function deletion(name: string, table: string, condition: string) {
+  return statement<{ deleted: number }>(
+    `oauth.${name}`,
+    `with gone as (
+       delete from ${table}
+       where ctid = any (array(select ctid from ${table} where ${condition} limit ${DELETED_AT_ONCE}))
+       returning 1
+     )
+     select count(*)::integer as deleted from gone`,
+  )
+}
 
-const DELETE_UNUSED_GRANTS = statement<object>(
-  'oauth.delete_unused_grants',
-  `delete from oauth_grant
-   where activated_at is null
-     and created_at < $1::timestamptz`,
-)
-
-// Nothing leads to them any more: their tokens went when they ended, their codes since.
-const DELETE_ENDED_GRANTS = statement<object>(
-  'oauth.delete_ended_grants',
-  `delete from oauth_grant
-   where ended_at < $1::timestamptz`,
-)
+const EXPIRED = [
+  deletion('delete_expired_codes', 'oauth_code', 'expires_at < $1::timestamptz'),
+  deletion('delete_expired_access_tokens', 'oauth_access_token', 'expires_at < $1::timestamptz'),
+  deletion('delete_expired_refresh_tokens', 'oauth_refresh_token', 'expires_at < $1::timestamptz'),
+  deletion(
+    'delete_unused_grants',
+    'oauth_grant',
+    'activated_at is null and created_at < $1::timestamptz',
+  ),
+  // Nothing leads to them any more: their tokens went when they ended, their codes since.
+  deletion('delete_ended_grants', 'oauth_grant', 'ended_at < $1::timestamptz'),
+]
 
 const FIND_LAPSED_GRANTS = statement<{ id: string }>(
   'oauth.find_lapsed_grants',
@@ -252,22 +254,14 @@ const FIND_LAPSED_GRANTS = statement<{ id: string }>(
    limit $2::integer`,
 )
 
-const DELETE_EXPIRED_REFRESH_TOKENS = statement<object>(
-  'oauth.delete_expired_refresh_tokens',
-  `delete from oauth_refresh_token
-   where expires_at < $1::timestamptz`,
-)
-
-export async function deleteExpiredTokens(db: Queryable, before: Date): Promise<void> {
-  for (const expired of [
-    DELETE_EXPIRED_CODES,
-    DELETE_EXPIRED_ACCESS_TOKENS,
-    DELETE_EXPIRED_REFRESH_TOKENS,
-    DELETE_UNUSED_GRANTS,
-    DELETE_ENDED_GRANTS,
-  ]) {
-    await db.run(expired, [before])
+/** Answers whether there may be more. */
+export async function deleteExpiredTokens(db: Queryable, before: Date): Promise<boolean> {
+  let more = false
+  for (const expired of EXPIRED) {
+    const [row] = await db.run(expired, [before])
+    if (row?.deleted === DELETED_AT_ONCE) more = true
   }
+  return more
 }
 
 export async function findLapsedGrants(db: Queryable, now: Date, count: number): Promise<string[]> {
