@@ -120,6 +120,13 @@ describe('an error in the words of Anthropic', () => {
   })
 })
 
+/** What RFC 6749 calls by a name of its own. */
+const RFC_NAMES: Record<string, string> = {
+  bad_request: 'invalid_request',
+  internal_error: 'server_error',
+  service_unavailable: 'temporarily_unavailable',
+}
+
 describe('an error in the words of OAuth', () => {
   for (const code of ERROR_CODES) {
     test(`${code} is what RFC 6749 asks for, and our code beside it`, async () => {
@@ -129,7 +136,7 @@ describe('an error in the words of OAuth', () => {
         keys: ['error', 'error_description', 'code', 'message', 'docs_url', 'request_id'],
         code,
       })
-      assert.equal(reply.body['error'], code)
+      assert.equal(reply.body['error'], RFC_NAMES[code] ?? code)
       assert.equal(reply.body['code'], code)
       assert.equal(reply.headers['cache-control'], 'no-store')
       // RFC 6749, section 5.2: no quote, no backslash, nothing outside ASCII.

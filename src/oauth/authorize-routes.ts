@@ -1,6 +1,7 @@
 // /oauth/authorize: an app asks, the user decides, the app gets an answer at its own address.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { requireAccount } from '../accounts/accounts.ts'
 import { sendFormPage, wantsPage } from '../http/page.ts'
 import type { App } from '../http/server.ts'
@@ -28,15 +29,64 @@ const FORM_LIMIT_BYTES = 16_384
 /** What is proposed to somebody who has not set a cap for this app yet. */
 const PROPOSED_CAP_USD = '10.00'
 
+// For the documentation; the checks are in authorize.ts.
+const AuthorizeQuery = Type.Object({
+  client_id: Type.String({ examples: ['svc_client_2f6f0d1c5a10'] }),
+  redirect_uri: Type.String({
+    description: 'One that the app has registered, exactly.',
+    examples: ['https://app.example.com/callback'],
+  }),
+  response_type: Type.String({ description: 'Only `code`.', examples: ['code'] }),
+  code_challenge: Type.String({
+    description: 'PKCE: the SHA-256 of your verifier, in base64url.',
+    examples: ['E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'],
+  }),
+  code_challenge_method: Type.Optional(
+    Type.String({ description: 'Only `S256`, also if absent.' }),
+  ),
+  state: Type.Optional(Type.String({ description: 'Comes back as it was.' })),
+  scope: Type.Optional(
+    Type.String({
+      description: 'Some of the app’s `allowed_scopes`; all of them if absent.',
+      examples: ['credits.read credits.spend'],
+    }),
+  ),
+  storage_mode: Type.Optional(
+    Type.String({ description: '`hosted`: this service keeps the grant under your own user id.' }),
+  ),
+  external_user_id: Type.Optional(Type.String({ description: 'Your user id; with `hosted`.' })),
+  prompt: Type.Optional(Type.String({ description: '`login`, `consent` or `none`.' })),
+})
+
 export function authorizeRoutes(app: App, parts: AuthorizeParts): void {
   const config = { access: 'public', page: true } as const
-  const schema = { hide: true }
-  app.get('/oauth/authorize', { config, schema }, (request, reply) =>
-    withFaultsReturned(parts, { request, reply }, () => showConsent(parts, request, reply)),
+  app.get(
+    '/oauth/authorize',
+    {
+      config: {
+        ...config,
+        errors: ['invalid_request', 'invalid_client', 'invalid_scope', 'unauthorized_client'],
+      },
+      validatorCompiler: () => (value: unknown) => ({ value }),
+      schema: {
+        tags: ['OAuth'],
+        operationId: 'authorize',
+        summary: 'Ask a user for consent',
+        description:
+          'Where an app sends the user’s browser. The user signs in, sees what is asked and what it costs, may set a spending cap, and returns to `redirect_uri` with `code`, `state` and `iss`, or with `error`.',
+        querystring: AuthorizeQuery,
+      },
+    },
+    (request, reply) =>
+      withFaultsReturned(parts, { request, reply }, () => showConsent(parts, request, reply)),
   )
   app.post(
     '/oauth/authorize',
-    { config: { ...config, accepts_form: true }, bodyLimit: FORM_LIMIT_BYTES, schema },
+    {
+      config: { ...config, accepts_form: true },
+      bodyLimit: FORM_LIMIT_BYTES,
+      schema: { hide: true },
+    },
     (request, reply) =>
       withFaultsReturned(parts, { request, reply }, () => decide(parts, request, reply)),
   )

@@ -3,10 +3,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { requireAccount } from '../accounts/accounts.ts'
-import { tokenOf } from '../http/access.ts'
+import { type TokenPrincipal, tokenOf } from '../http/access.ts'
 import { Credits, Id } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db.ts'
 import { readBalance } from '../wallet/ledger.ts'
 import { type ClientParts, requireClient } from './client-authentication.ts'
 import { type ExchangeParts, exchangeCode } from './code-exchange.ts'
@@ -175,35 +176,36 @@ function revokeRoute(app: App, parts: ProtocolParts): void {
 }
 
 function userinfoRoutes(app: App, parts: ProtocolParts): void {
-  for (const method of ['GET', 'POST'] as const) {
-    app.route({
-      method,
-      url: '/oauth/userinfo',
-      config: { access: 'token', errors: ['user_not_found'] },
-      schema: {
-        tags: TAGS,
-        operationId: method === 'GET' ? 'userinfo' : 'userinfo_post',
-        summary: 'Who granted this token?',
-        description: 'With the scope `credits.read` the reply has the balance too.',
-        response: {
-          200: Type.Object({
-            sub: Id,
-            id: Id,
-            email: Type.String({ examples: ['ada@example.com'] }),
-            balance: Type.Optional(Credits),
-          }),
-        },
-      },
-      handler: async (request) => {
-        const { account_id, scopes } = tokenOf(request)
-        const { id, email } = await requireAccount(parts.db, account_id)
-        const wallet = scopes.includes('credits.read')
-          ? await readBalance(parts.db, account_id)
-          : undefined
-        return { sub: id, id, email, ...(wallet && { balance: wallet.balance }) }
-      },
-    })
+  const config = { access: 'token', errors: ['user_not_found'] } as const
+  const schema = {
+    tags: TAGS,
+    summary: 'Who granted this token?',
+    description: 'With the scope `credits.read` the reply has the balance too.',
+    response: {
+      200: Type.Object({
+        sub: Id,
+        id: Id,
+        email: Type.String({ examples: ['ada@example.com'] }),
+        balance: Type.Optional(Credits),
+      }),
+    },
   }
+  app.get(
+    '/oauth/userinfo',
+    { config, schema: { ...schema, operationId: 'userinfo' } },
+    (request) => describeUser(parts.db, tokenOf(request)),
+  )
+  app.post(
+    '/oauth/userinfo',
+    { config, schema: { ...schema, operationId: 'userinfo_post' } },
+    (request) => describeUser(parts.db, tokenOf(request)),
+  )
+}
+
+async function describeUser(db: Db, { account_id, scopes }: TokenPrincipal) {
+  const { id, email } = await requireAccount(db, account_id)
+  const wallet = scopes.includes('credits.read') ? await readBalance(db, account_id) : undefined
+  return { sub: id, id, email, ...(wallet && { balance: wallet.balance }) }
 }
 
 function metadataRoute(app: App, issuer: string): void {

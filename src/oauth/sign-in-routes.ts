@@ -11,6 +11,7 @@ import {
   SESSION_LIFETIME_S,
 } from '../accounts/sessions.ts'
 import { renderNotice, sendFormPage, sendPage } from '../http/page.ts'
+import type { LimitName } from '../http/rate-limit.ts'
 import type { App } from '../http/server.ts'
 import { readSessionCookie, setSessionCookie } from '../http/session-cookie.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -27,32 +28,33 @@ import { renderCredentials } from './pages.ts'
 export type SignInParts = PageParts & AccountParts & ProofParts
 
 const FORM_LIMIT_BYTES = 16_384
-const KINDS = {
-  login: { url: '/oauth/login', enter: login },
-  register: { url: '/oauth/register', enter: register },
-} as const
+const ENTRANCES = { login, register }
 
-type Kind = keyof typeof KINDS
+type Kind = keyof typeof ENTRANCES
 
 export function signInRoutes(app: App, parts: SignInParts): void {
-  for (const kind of ['login', 'register'] as const) {
-    app.get(
-      KINDS[kind].url,
-      { config: { access: 'public', page: true }, schema: { hide: true } },
-      (request, reply) => showForm(parts, kind, { request, reply }),
-    )
-    app.post(
-      KINDS[kind].url,
-      {
-        config: { access: 'public', page: true, accepts_form: true, rate_limit: kind },
-        bodyLimit: FORM_LIMIT_BYTES,
-        schema: { hide: true },
-      },
-      (request, reply) => enter(parts, kind, { request, reply }),
-    )
-  }
+  const shown = { config: { access: 'public', page: true }, schema: { hide: true } } as const
+  app.get('/oauth/login', shown, (request, reply) => showForm(parts, 'login', { request, reply }))
+  app.get('/oauth/register', shown, (request, reply) =>
+    showForm(parts, 'register', { request, reply }),
+  )
+  app.post('/oauth/login', formRoute('login'), (request, reply) =>
+    enter(parts, 'login', { request, reply }),
+  )
+  app.post('/oauth/register', formRoute('register'), (request, reply) =>
+    enter(parts, 'register', { request, reply }),
+  )
   forgotPasswordRoute(app, parts)
   logoutRoute(app, parts)
+}
+
+/** Counted together with what /auth/login and /auth/register count. */
+function formRoute(rate_limit: LimitName) {
+  return {
+    config: { access: 'public', page: true, accepts_form: true, rate_limit },
+    bodyLimit: FORM_LIMIT_BYTES,
+    schema: { hide: true },
+  } as const
 }
 
 /** The address of the sign-in page that comes back to what was asked. A wish to sign in anew is then fulfilled. */
@@ -87,7 +89,7 @@ async function enter(parts: SignInParts, kind: Kind, exchange: Exchange): Promis
   const { csrf, email, password } = readFields(request.body)
   requireVisit(parts, request, csrf)
   try {
-    const opened = await KINDS[kind].enter(parts, { email, password, client: clientOf(request) })
+    const opened = await ENTRANCES[kind](parts, { email, password, client: clientOf(request) })
     return await openSessionOnPage(parts, exchange, opened)
   } catch (error) {
     if (!(error instanceof ApiError) || !isAboutTheForm(error)) throw error
@@ -113,21 +115,13 @@ async function openSessionOnPage(
 }
 
 function forgotPasswordRoute(app: App, parts: SignInParts): void {
-  app.post(
-    '/oauth/forgot-password',
-    {
-      config: { access: 'public', page: true, accepts_form: true, rate_limit: 'recovery' },
-      bodyLimit: FORM_LIMIT_BYTES,
-      schema: { hide: true },
-    },
-    async (request, reply) => {
-      const { csrf, email } = readFields(request.body)
-      requireVisit(parts, request, csrf)
-      await requestReset(parts, email)
-      const text = 'If there is an account with this address, a mail with a link is on its way.'
-      return sendPage(reply, renderNotice({ title: 'Look into your mail', text }))
-    },
-  )
+  app.post('/oauth/forgot-password', formRoute('recovery'), async (request, reply) => {
+    const { csrf, email } = readFields(request.body)
+    requireVisit(parts, request, csrf)
+    await requestReset(parts, email)
+    const text = 'If there is an account with this address, a mail with a link is on its way.'
+    return sendPage(reply, renderNotice({ title: 'Look into your mail', text }))
+  })
 }
 
 function logoutRoute(app: App, parts: SignInParts): void {

@@ -54,7 +54,10 @@ async function send(request: InjectOptions & { credential: string }): Promise<vo
   assert.ok(reply.statusCode < 500, `${reply.statusCode}: ${reply.body}`)
   assert.doesNotMatch(reply.body, /\bat .+\.ts:\d+|select .+ from|syntax error at|\/node_modules\//)
   if (reply.statusCode >= 400 && !String(reply.headers['content-type']).startsWith('text/html')) {
-    const { error, request_id = error.request_id } = reply.json()
+    const body = reply.json()
+    // OAuth's own endpoints have the name of the error where the others have all about it.
+    const error = typeof body.error === 'string' ? body : body.error
+    const { request_id = error.request_id } = body
     assert.ok(error.code && error.message && error.docs_url && request_id)
   }
 }
