@@ -1,4 +1,5 @@
-// Writes what is generated from the code: .env.example, docs/openapi.json, docs/errors.md.
+// Writes what is generated from the code: .env.example, docs/openapi.json, docs/errors.md, and the snippets of
+// docs/connect-an-app.md.
 // test/tidy.test.ts fails while one of them is out of date.
 
 import { mkdirSync, writeFileSync } from 'node:fs'

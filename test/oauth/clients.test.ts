@@ -275,6 +275,12 @@ test('@auth/core: reads access_denied, invalid_client and invalid_grant', async 
   await guessing.send(await consentAt(service, user, await guessing.begin()))
   assert.equal(guessing.errors[0]?.cause?.err?.error, 'invalid_client')
 
+  // By header, a refusal has to carry a challenge, and that is then what is reported.
+  const by_header = { token_endpoint_auth_method: 'client_secret_basic' }
+  const challenged = new AuthVisitor({ ...svcProvider(auth_js.impostor), client: by_header })
+  await challenged.send(await consentAt(service, user, await challenged.begin()))
+  assert.equal(challenged.errors[0]?.cause?.err?.code, 'OAUTH_WWW_AUTHENTICATE_CHALLENGE')
+
   // Its cookies are good once, so a second callback never reaches the server. A code that is too old does.
   const visitor = new AuthVisitor(svcProvider(auth_js.app))
   const late = await consentAt(service, user, await visitor.begin())
