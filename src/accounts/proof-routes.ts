@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { type Html, html } from '../http/html.ts'
 import { renderNotice, sendPage, wantsPage } from '../http/page.ts'
 import { Success } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
@@ -75,7 +76,11 @@ export function proofPageRoutes(app: App, parts: ProofParts): void {
       },
     },
     async (request, reply) => {
-      const done = { title: 'Password changed', text: 'Log in with your new password.' }
+      const done = {
+        title: 'Password changed',
+        text: 'You are signed out everywhere.',
+        details: html`<p><a href="/oauth/login">Sign in with your new password</a></p>`,
+      }
       const { token } = request.body
       await answer(request, reply, { work: () => resetPassword(parts, request.body), done, token })
     },
@@ -84,7 +89,7 @@ export function proofPageRoutes(app: App, parts: ProofParts): void {
 
 type Answer = {
   work: () => Promise<void>
-  done: { title: string; text: string }
+  done: { title: string; text: string; details?: Html }
   /** The form can be tried again with it. */
   token?: string
 }
@@ -112,5 +117,12 @@ function renderFault(error: ApiError, options: Answer): string {
   if (error.code === 'weak_password' && options.token !== undefined) {
     return renderResetForm({ token: options.token, fault: `${error.message} ${error.hint ?? ''}` })
   }
-  return renderNotice({ title: 'This did not work', text: error.message, hint: error.hint })
+  // The hint names an endpoint, which means nothing to somebody who opened a mail.
+  return renderNotice({
+    title: 'This did not work',
+    text: error.message,
+    ...(options.token !== undefined && {
+      details: html`<p><a href="/oauth/login">Ask for a new link</a></p>`,
+    }),
+  })
 }

@@ -59,9 +59,9 @@ export function renderNotice(notice: {
     title: notice.title,
     layout: 'narrow',
     home: '/docs',
-    body: html`<h1>${notice.title}</h1>
+    body: html`<div class="page-head"><h1>${notice.title}</h1>
 <p>${notice.text}</p>
-${notice.hint !== undefined && html`<p class="field-hint">${notice.hint}</p>`}
+${notice.hint !== undefined && html`<p>${notice.hint}</p>`}</div>
 ${notice.details}`,
   })
 }
