@@ -6,7 +6,7 @@ import { ApiError, type ErrorCode } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Dialect } from './access.ts'
 import { html } from './html.ts'
-import { renderNotice, sendPage, wantsPage } from './page.ts'
+import { renderNotice, sendFormPage, wantsPage } from './page.ts'
 import { addressBucket, type RateLimits, setLimitHeaders } from './rate-limit.ts'
 
 const ERROR_TYPES: Record<number, string> = {
@@ -38,11 +38,9 @@ export function createErrorHandler(options: ErrorHandlerOptions) {
       options.log.error(fields, 'failed')
     else if (error.detail !== undefined || error.status >= 500) options.log.warn(fields, 'refused')
     if (request.policy.page && wantsPage(request)) {
-      return sendPage(
-        reply.headers(error.headers),
-        renderErrorPage(error, request.id),
-        error.status,
-      )
+      // As the form it stands in for: a popup that fails once must not lose its opener.
+      const page = renderErrorPage(error, request.id)
+      return sendFormPage(reply.headers(error.headers), page, { status: error.status })
     }
     const body = renderError(error, {
       dialect: dialectOf(request),
@@ -88,9 +86,16 @@ function renderErrorPage(error: ApiError, request_id: string): string {
   return renderNotice({
     title: 'This did not work',
     text: error.message,
-    hint: error.hint,
+    hint: error.status === 429 ? describeWait(error) : error.hint,
     details: html`<p class="field-hint">Code <code>${error.code}</code>, request <code>${request_id}</code></p>`,
   })
+}
+
+/** The table's hint names headers, which a person does not see. */
+function describeWait(error: ApiError): string {
+  const wait_s = error.headers['retry-after']
+  const wait = wait_s === undefined || wait_s === '1' ? 'a moment' : `${wait_s} seconds`
+  return `Wait ${wait}, then go back and try again.`
 }
 
 /** RFC 6749, section 5.2: printable ASCII without quote and backslash. */
