@@ -19,7 +19,7 @@ import { approve, proveForm } from './consent.ts'
 import type { GrantParts } from './grants.ts'
 import { type PageParts, requireViewerForm, type Viewer, viewerOf } from './page-session.ts'
 import { type ConsentForm, renderConsent } from './pages.ts'
-import { readParameters, refusal } from './parameters.ts'
+import { type Parameters, readParameters, refusal } from './parameters.ts'
 import { loginAddress } from './sign-in-routes.ts'
 import { findConnection } from './store.ts'
 
@@ -163,9 +163,7 @@ async function decide(
         description: 'The user denied the request.',
       })
     case 'allow': {
-      // A page that did not ask for a cap changes none.
-      const kind = form.read('cap')
-      const cap = kind === undefined ? undefined : readCap(kind, form.read('cap_usd') ?? '')
+      const cap = readConsentCap(form)
       if (cap?.fault !== undefined) return await sendConsent(parts, reply, { asked, viewer, cap })
       const code = await approve(parts, asked, {
         account_id: viewer.account_id,
@@ -211,6 +209,18 @@ function proposeCap(known: { monthly_cap_credits: bigint | null } | undefined): 
 }
 
 type Cap = { kind: 'none' | 'monthly'; usd: string; credits: bigint | null; fault?: string }
+
+/** A page that did not ask for a cap changes none. */
+function readConsentCap(form: Parameters): Cap | undefined {
+  const kind = form.read('cap')
+  if (kind === undefined) return undefined
+  const usd = form.read('cap_usd') ?? ''
+  const is_typed = usd.trim() !== '' && usd !== form.read('cap_shown')
+  if (kind !== 'none' || !is_typed) return readCap(kind, usd)
+  // Without script, typing an amount does not choose it. It is about money: ask again, with the cap chosen.
+  const fault = 'You typed an amount but chose “No cap”. Is this your cap? Then allow once more.'
+  return { kind: 'monthly', usd, credits: null, fault }
+}
 
 export function readCap(kind: string, usd: string): Cap {
   if (kind === 'none') return { kind, usd, credits: null }

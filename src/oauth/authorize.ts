@@ -115,8 +115,8 @@ function requireRedirectUri(app: AppRow, parameters: Parameters): string {
     return redirect_uri
   }
   throw refusal(
-    'The address to return to is missing or not one that the app has registered.',
-    'redirect_uri must equal one of the app’s redirect_uris, character for character.',
+    'The app that sent you here asks to return to an address that it has not registered.',
+    'Go back and tell its makers: redirect_uri must equal one that is registered, character for character.',
   )
 }
 

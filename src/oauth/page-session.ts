@@ -66,8 +66,8 @@ function requireProof(
   const now = parts.clock.now()
   if (!elsewhere && secret !== undefined && isProven(csrf, secret, { subject, now })) return
   throw new ApiError('forbidden', {
-    message: 'This form is not one that we have just shown to you.',
-    hint: 'Go back, load the page again and send the form within ten minutes. Cookies must be allowed.',
+    message: 'This form is too old, or was not sent from our page.',
+    hint: 'Go back, load the page again and send it within ten minutes. Your browser must allow cookies.',
   })
 }
 

@@ -13,7 +13,7 @@ export type CredentialsForm = {
   csrf: string
   app_name: string | undefined
   email?: string
-  fault?: string
+  fault?: { text: string; field: 'email' | 'password' }
 }
 
 const WORDS = {
@@ -33,39 +33,53 @@ const WORDS = {
 
 export function renderCredentials(form: CredentialsForm): string {
   const words = WORDS[form.kind]
+  const { fault } = form
   const withQuery = (action: string) => (form.query === '' ? action : `${action}?${form.query}`)
   return renderPage({
     title: words.title,
     layout: 'narrow',
     body: html`<div class="page-head"><h1>${words.title}</h1>
-${form.app_name !== undefined && html`<p class="lead">to continue to <strong>${form.app_name}</strong></p>`}</div>
-${form.fault !== undefined && html`<p class="notice danger" role="alert">${form.fault}</p>`}
+${form.app_name !== undefined && html`<p class="lead">to continue to <strong><bdi>${form.app_name}</bdi></strong></p>`}</div>
+${fault && html`<p class="notice danger" role="alert" id="fault">${fault.text}</p>`}
 <form method="post" action="${withQuery(words.action)}">
 <input type="hidden" name="csrf" value="${form.csrf}">
-<label>Email
-<input name="email" type="email" autocomplete="username" required maxlength="254"
-  value="${form.email ?? ''}"${form.email === undefined && html` autofocus`}>
-</label>
-<label>Password
-<input name="password" type="password" autocomplete="${words.password}" required
-  ${form.kind === 'register' && html`minlength="8" aria-describedby="rule"`} maxlength="1024"${
-    form.email !== undefined && html` autofocus`
-  }>
-${form.kind === 'register' && html`<span class="field-hint" id="rule">At least 8 characters.</span>`}
-</label>
+${renderEmail(form)}
+${renderPassword(form)}
 <button class="button" type="submit">${words.title}</button>
 </form>
 <p class="lead">${words.other.text} <a href="${withQuery(words.other.action)}">${words.other.link}</a></p>
-${
-  form.kind === 'login' &&
-  html`<details class="aside"><summary>Forgot your password?</summary>
-<form method="post" action="/oauth/forgot-password">
+${form.kind === 'login' && renderForgotten(form, withQuery('/oauth/forgot-password'))}`,
+  })
+}
+
+function renderEmail({ email, fault }: CredentialsForm): Html {
+  return html`<div class="field"><label for="email">Email</label>
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="254"
+  value="${email ?? ''}"${(email === undefined || fault?.field === 'email') && html` autofocus`}${
+    fault?.field === 'email' && html` aria-invalid="true" aria-describedby="fault"`
+  }></div>`
+}
+
+function renderPassword({ kind, fault }: CredentialsForm): Html {
+  const isWrong = fault?.field === 'password'
+  const described = [isWrong && 'fault', kind === 'register' && 'rule'].filter((id) => id !== false)
+  return html`<div class="field"><label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="${WORDS[kind].password}" required
+  maxlength="1024"${kind === 'register' && html` minlength="8"`}${isWrong && html` aria-invalid="true" autofocus`}${
+    described.length > 0 && html` aria-describedby="${described.join(' ')}"`
+  }>
+${kind === 'register' && html`<p class="field-hint" id="rule">At least 8 characters.</p>`}</div>`
+}
+
+function renderForgotten(form: CredentialsForm, action: string): Html {
+  return html`<details class="aside"><summary>Forgot your password?</summary>
+<form method="post" action="${action}">
 <input type="hidden" name="csrf" value="${form.csrf}">
-<label>Email<input name="email" type="email" autocomplete="username" required maxlength="254"></label>
+<div class="field"><label for="forgotten">Email of your account</label>
+<input id="forgotten" name="email" type="email" autocomplete="username" required maxlength="254"
+  value="${form.email ?? ''}"></div>
 <button class="button quiet" type="submit">Send me a link</button>
 </form></details>`
-}`,
-  })
 }
 
 export type ConsentForm = {
@@ -82,37 +96,45 @@ export function renderConsent(form: ConsentForm): string {
   const { request } = form
   const { app } = request
   const spends = request.scopes.includes('credits.spend')
-  const question = spends
-    ? `Let ${app.name} use your credits?`
-    : `Let ${app.name} see your balance?`
+  const wish = spends ? 'use your credits?' : 'see your balance?'
   return renderPage({
-    title: question,
+    title: `Let ${app.name} ${wish}`,
     layout: 'narrow',
-    body: html`<div class="page-head"><h1>${question}</h1>
-<p class="lead">You are signed in as <strong>${form.email}</strong>.
-<a href="/oauth/login?${form.query}">Not you?</a></p></div>
+    body: html`<h1>Let <bdi>${app.name}</bdi> ${wish}</h1>
+<dl class="between">
+<div><dt>Returns you to</dt><dd><strong>${new URL(request.redirect_uri).host}</strong></dd></div>
+<div><dt>Your account</dt><dd><strong>${form.email}</strong>
+<a href="/oauth/login?${form.query}">Not you?</a></dd></div>
+</dl>
 <form method="post" action="/oauth/authorize?${form.query}">
 <input type="hidden" name="csrf" value="${form.csrf}">
 <section aria-labelledby="may"><h2 id="may">What the app may do</h2>
 <ul class="grants">
 <li><strong>See who you are:</strong> your email address.</li>
 ${request.scopes.map((scope) => html`<li>${describeScope(scope, form.balance)}</li>`)}
-${
-  request.external_user_id !== null &&
-  html`<li><strong>Call for you while you are away.</strong> The app knows you as
-<code>${request.external_user_id}</code>.</li>`
-}
+${request.external_user_id !== null && renderExternalUser(request.external_user_id)}
 </ul></section>
 ${spends && renderPrice(request)}
 ${spends && renderCap(form)}
-<div class="buttons">
-<button class="button quiet" type="submit" name="decision" value="deny" formnovalidate>Deny</button>
-<button class="button" type="submit" name="decision" value="allow">Allow</button>
-</div>
-<p class="field-hint">You then return to <strong>${returnHost(request.redirect_uri)}</strong>.
-You can change the cap or disconnect the app at any time: <a href="/oauth/connections">connected apps</a>.</p>
+${renderDecision()}
+<p class="field-hint">${
+      spends ? 'You can change the cap or disconnect the app' : 'You can disconnect the app'
+    } at any time under <a href="/oauth/connections">connected apps</a>.</p>
 </form>`,
   })
+}
+
+/** Allow comes first: a browser takes the first button for the one that Enter in a field presses. */
+function renderDecision(): Html {
+  return html`<div class="buttons">
+<button class="button" type="submit" name="decision" value="allow">Allow</button>
+<button class="button quiet" type="submit" name="decision" value="deny" formnovalidate>Deny</button>
+</div>`
+}
+
+function renderExternalUser(external_user_id: string): Html {
+  return html`<li><strong>Go on while you are away,</strong> until you disconnect it. The app knows you as
+<code><bdi>${external_user_id}</bdi></code>: if you do not know that name, deny.</li>`
 }
 
 export function describeScope(scope: Scope, balance: bigint): Html {
@@ -128,7 +150,7 @@ export function describeMarkup(markup_bps: number): Html {
   if (markup_bps === 0) return html`The plain price of each call. The app adds nothing.`
   const example = 100_000n
   const paid = example + (example * BigInt(markup_bps)) / 10_000n
-  return html`The price of each call plus <strong>${markup_bps / 100} %</strong>, which goes to the makers of
+  return html`The price of each call plus <strong>${markup_bps / 100}%</strong>, which goes to the makers of
 the app: for a call of ${formatDollars(example)} you pay ${formatDollars(paid)}.`
 }
 
@@ -137,19 +159,21 @@ function renderPrice({ app }: AuthorizationRequest): Html {
 <p>${describeMarkup(app.markup_bps)}</p></section>`
 }
 
+/** `cap_shown` tells an amount that somebody typed from one that we proposed. */
 function renderCap({ cap }: ConsentForm): Html {
+  const isWrong = cap.fault !== undefined
   return html`<fieldset><legend>Spending cap for this app</legend>
+<input type="hidden" name="cap_shown" value="${cap.usd}">
 <label class="choice"><input type="radio" name="cap" value="monthly"${cap.kind === 'monthly' && html` checked`}>
-<span>At most this much a month</span></label>
-<label class="amount"><span class="unseen">US dollars a month</span><span aria-hidden="true">$</span>
+<span>At most this much each month</span></label>
+<div class="amount"><span aria-hidden="true">$</span>
 <input name="cap_usd" inputmode="decimal" value="${cap.usd}" maxlength="12" autocomplete="off"
-  ${cap.fault !== undefined && html`aria-invalid="true" aria-describedby="cap-fault"`}></label>
-${cap.fault !== undefined && html`<span class="field-error" id="cap-fault" role="alert">${cap.fault}</span>`}
+  aria-label="US dollars each month" aria-describedby="${isWrong && 'cap-fault '}cap-rule"${
+    isWrong && html` aria-invalid="true" autofocus`
+  }></div>
+${isWrong && html`<p class="field-error" id="cap-fault" role="alert">${cap.fault}</p>`}
+<p class="field-hint" id="cap-rule">Calls beyond it are refused until the first of the next month.</p>
 <label class="choice"><input type="radio" name="cap" value="none"${cap.kind === 'none' && html` checked`}>
 <span>No cap: as far as my balance goes</span></label>
 </fieldset>`
-}
-
-function returnHost(redirect_uri: string): string {
-  return new URL(redirect_uri).host
 }

@@ -10,7 +10,8 @@ import {
   closeSessionOfToken,
   SESSION_LIFETIME_S,
 } from '../accounts/sessions.ts'
-import { renderNotice, sendFormPage, sendPage } from '../http/page.ts'
+import { html } from '../http/html.ts'
+import { renderNotice, sendFormPage } from '../http/page.ts'
 import type { LimitName } from '../http/rate-limit.ts'
 import type { App } from '../http/server.ts'
 import { readSessionCookie, setSessionCookie } from '../http/session-cookie.ts'
@@ -23,7 +24,7 @@ import {
   requireVisit,
   viewerOf,
 } from './page-session.ts'
-import { renderCredentials } from './pages.ts'
+import { type CredentialsForm, renderCredentials } from './pages.ts'
 
 export type SignInParts = PageParts & AccountParts & ProofParts
 
@@ -119,8 +120,13 @@ function forgotPasswordRoute(app: App, parts: SignInParts): void {
     const { csrf, email } = readFields(request.body)
     requireVisit(parts, request, csrf)
     await requestReset(parts, email)
-    const text = 'If there is an account with this address, a mail with a link is on its way.'
-    return sendPage(reply, renderNotice({ title: 'Look into your mail', text }))
+    const page = renderNotice({
+      title: 'Check your mail',
+      text: 'If there is an account with this address, a mail with a link is on its way.',
+      hint: 'The link works for one hour. Nothing there? Look into the spam folder.',
+      details: html`<p><a href="${loginAddress(request)}">Back to sign in</a></p>`,
+    })
+    return sendFormPage(reply, page)
   })
 }
 
@@ -169,9 +175,13 @@ function isAboutTheForm(error: ApiError): boolean {
   )
 }
 
-function describeRefusal(error: ApiError): string {
-  // The table's hint names endpoints, which mean nothing to somebody in front of a form.
-  if (error.code === 'email_exists')
-    return 'There is an account with this address. Sign in instead.'
-  return error.code === 'weak_password' ? `${error.message} ${error.hint ?? ''}` : error.message
+/** The table's hints name endpoints, which mean nothing to somebody in front of a form. */
+function describeRefusal({ code, message }: ApiError): NonNullable<CredentialsForm['fault']> {
+  if (code === 'email_exists') {
+    return { field: 'email', text: 'There is an account with this address. Sign in instead.' }
+  }
+  if (code === 'invalid_email') {
+    return { field: 'email', text: `${message} Enter one such as name@example.com.` }
+  }
+  return { field: 'password', text: message }
 }
