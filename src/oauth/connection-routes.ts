@@ -20,7 +20,7 @@ import { CREDITS_MAX } from '../platform/money.ts'
 import { readBalance } from '../wallet/ledger.ts'
 import { readCap } from './authorize-routes.ts'
 import { type Connection, disconnect, listOwnConnections, setMonthlyCap } from './connections.ts'
-import { renderConnections } from './connections-page.ts'
+import { type CapFault, renderConnections } from './connections-page.ts'
 import { proveForm } from './consent.ts'
 import type { GrantParts } from './grants.ts'
 import { type PageParts, requireViewerForm, type Viewer, viewerOf } from './page-session.ts'
@@ -134,11 +134,11 @@ function connectionPages(app: App, parts: ConnectionParts): void {
     withViewer(parts, { request, reply }, async (viewer, fields) => {
       const usd = fields.read('cap_usd') ?? ''
       const cap = readCap(usd.trim() === '' ? 'none' : 'monthly', usd)
-      if (cap.fault !== undefined) {
-        const notice = { text: cap.fault, is_fault: true }
-        return await showConnections(parts, reply, { viewer, notice })
-      }
       const client_id = fields.require('client_id')
+      if (cap.fault !== undefined) {
+        const fault = { client_id, usd, text: cap.fault }
+        return await showConnections(parts, reply, { viewer, fault })
+      }
       await setMonthlyCap(parts, { account_id: viewer.account_id, client_id }, cap.credits)
       return reply.redirect('/oauth/connections?done=cap', 303)
     }),
@@ -151,12 +151,10 @@ function connectionPages(app: App, parts: ConnectionParts): void {
   )
 }
 
-type Notice = { text: string; is_fault?: boolean }
-
 /** What is said after a form was done, by the word in the address. */
-const DONE: Record<string, Notice> = {
-  cap: { text: 'The cap is changed. It holds from the next call on.' },
-  disconnected: { text: 'The app is disconnected and can spend nothing more.' },
+const DONE: Record<string, string> = {
+  cap: 'The cap is changed. It holds from the next call on.',
+  disconnected: 'The app is disconnected and can spend nothing more.',
 }
 
 async function withViewer(
@@ -174,9 +172,14 @@ async function withViewer(
 async function showConnections(
   parts: ConnectionParts,
   reply: FastifyReply,
-  shown: { viewer: Viewer; cursor?: string | undefined; notice?: Notice | undefined },
+  shown: {
+    viewer: Viewer
+    cursor?: string | undefined
+    notice?: string | undefined
+    fault?: CapFault
+  },
 ): Promise<FastifyReply> {
-  const { viewer, cursor, notice } = shown
+  const { viewer, cursor, notice, fault } = shown
   const { account_id, session_token } = viewer
   const [account, wallet, page] = await Promise.all([
     requireAccount(parts.db, account_id),
@@ -190,8 +193,9 @@ async function showConnections(
     connections: page.data,
     next_cursor: page.next_cursor,
     notice,
+    fault,
   })
-  return sendFormPage(reply, body, { status: notice?.is_fault === true ? 400 : 200 })
+  return sendFormPage(reply, body, { status: fault ? 400 : 200 })
 }
 
 function owner(request: FastifyRequest<{ Params: { client_id: string } }>) {

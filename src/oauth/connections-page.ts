@@ -12,56 +12,85 @@ export type ConnectionsPage = {
   connections: readonly Connection[]
   /** Of the page after this one. */
   next_cursor: string | null
-  notice?: { text: string; is_fault?: boolean } | undefined
+  /** What was done. */
+  notice?: string | undefined
+  /** A new cap that was none. */
+  fault?: CapFault | undefined
 }
 
+export type CapFault = { client_id: string; usd: string; text: string }
+
+const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
+
 export function renderConnections(page: ConnectionsPage): string {
-  const { notice } = page
   return renderPage({
     title: 'Connected apps',
     layout: 'narrow',
-    body: html`<div class="page-head"><h1>Connected apps</h1>
-<p class="lead">Apps that may use the credits of <strong>${page.email}</strong>. Balance:
-<strong>${formatDollars(page.balance)}</strong></p></div>
-${notice && html`<p class="notice${notice.is_fault && ' danger'}" role="status">${notice.text}</p>`}
+    body: html`<h1>Connected apps</h1>
+<dl class="between">
+<div><dt>Your account</dt><dd><strong>${page.email}</strong></dd></div>
+<div><dt>Balance</dt><dd><strong>${formatDollars(page.balance)}</strong></dd></div>
+</dl>
+${page.notice !== undefined && html`<p class="notice" role="status">${page.notice}</p>`}
+${page.fault && html`<p class="notice danger" role="alert">The cap was not changed.</p>`}
 ${
   page.connections.length === 0 &&
-  html`<p>No app is connected. When an app offers “Sign in and pay with your own credits”, you decide here
-what it may spend.</p>`
+  html`<p>No app is connected. When an app offers “Sign in and pay with your own credits”, you see here
+what it spends, and can end it.</p>`
 }
-${page.connections.map((connection) => renderConnection(connection, page.csrf))}
+${page.connections.map((connection) => renderConnection(connection, page))}
 ${
   page.next_cursor !== null &&
   html`<p><a href="/oauth/connections?cursor=${page.next_cursor}">More apps</a></p>`
 }
-<form method="post" action="/oauth/logout"><input type="hidden" name="csrf" value="${page.csrf}">
+<form class="leave" method="post" action="/oauth/logout"><input type="hidden" name="csrf" value="${page.csrf}">
 <button class="button quiet" type="submit">Sign out</button></form>`,
   })
 }
 
-function renderConnection(connection: Connection, csrf: string): Html {
-  const { name, client_id, monthly_cap_credits: cap, connected_at } = connection
-  const hidden = html`<input type="hidden" name="csrf" value="${csrf}">
+function renderConnection(connection: Connection, page: ConnectionsPage): Html {
+  const { name, client_id, monthly_cap_credits: cap } = connection
+  const hidden = html`<input type="hidden" name="csrf" value="${page.csrf}">
 <input type="hidden" name="client_id" value="${client_id}">`
   const spends = connection.scopes.includes('credits.spend')
-  return html`<section class="card" aria-label="${name}"><h2>${name}</h2>
-<p class="field-hint">Connected since ${connected_at.toISOString().slice(0, 10)}${
-    connection.external_user_ids.length > 0 &&
-    html`, where you are known as ${connection.external_user_ids.join(', ')}`
-  }</p>
-<dl class="facts"><div><dt>Spent this month</dt><dd>${formatDollars(connection.spent_this_month_credits)}</dd></div>
-<div><dt>Cap</dt><dd>${cap === null ? 'none' : `${formatDollars(cap)} a month`}</dd></div></dl>
-${spends ? html`<p>${describeMarkup(connection.markup_bps)}</p>` : html`<p>It may only see your balance.</p>`}
+  return html`<section class="card" aria-labelledby="app-${client_id}">
+<div class="card-head"><h2 id="app-${client_id}"><bdi>${name}</bdi></h2>
+<p class="field-hint">${describeOrigin(connection)}</p></div>
 ${
-  spends &&
-  html`<form method="post" action="/oauth/connections/cap">${hidden}
-<label>New cap a month, in dollars<span class="amount"><span aria-hidden="true">$</span>
-<input name="cap_usd" inputmode="decimal" maxlength="12" autocomplete="off"
-  value="${cap === null ? '' : formatDollars(cap).replaceAll(/[$,]/g, '')}"></span>
-<span class="field-hint">Empty: no cap.</span></label>
-<button class="button quiet" type="submit">Change cap</button></form>`
+  spends
+    ? html`<dl class="sums">
+<div><dt>Spent this month</dt><dd>${formatDollars(connection.spent_this_month_credits)}</dd></div>
+<div><dt>Cap each month</dt><dd>${cap === null ? 'none' : formatDollars(cap)}</dd></div></dl>
+<p>${describeMarkup(connection.markup_bps)}</p>
+${renderCapForm(connection, { hidden, fault: page.fault })}`
+    : html`<p>It may see your email address and your balance, and spends nothing.</p>`
 }
 <form method="post" action="/oauth/connections/disconnect">${hidden}
-<button class="button quiet danger" type="submit">Disconnect ${name}</button></form>
+<button class="button quiet danger" type="submit" aria-label="Disconnect ${name}">Disconnect</button></form>
 </section>`
+}
+
+function renderCapForm(
+  { name, client_id, monthly_cap_credits: cap }: Connection,
+  options: { hidden: Html; fault: CapFault | undefined },
+): Html {
+  const fault = options.fault?.client_id === client_id ? options.fault : undefined
+  const usd = fault?.usd ?? (cap === null ? '' : formatDollars(cap).replaceAll(/[$,]/g, ''))
+  const id = (part: string) => `${part}-${client_id}`
+  return html`<form method="post" action="/oauth/connections/cap">${options.hidden}
+<div class="field"><label for="${id('cap')}">Cap each month, in dollars</label>
+<div class="amount"><span aria-hidden="true">$</span>
+<input id="${id('cap')}" name="cap_usd" inputmode="decimal" maxlength="12" autocomplete="off"
+  value="${usd}" aria-describedby="${fault && `${id('fault')} `}${id('rule')}"${
+    fault && html` aria-invalid="true" autofocus`
+  }>
+<button class="button quiet" type="submit" aria-label="Change the cap of ${name}">Change</button></div>
+${fault && html`<p class="field-error" id="${id('fault')}">${fault.text}</p>`}
+<p class="field-hint" id="${id('rule')}">Leave it empty for no cap.</p></div></form>`
+}
+
+function describeOrigin({ connected_at, external_user_ids }: Connection): Html {
+  return html`Connected since ${DAY.format(connected_at)}${
+    external_user_ids.length > 0 && html`. Knows you as <bdi>${external_user_ids.join(', ')}</bdi>`
+  }`
 }
