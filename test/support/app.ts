@@ -101,7 +101,7 @@ export function sharedSandbox(): Promise<Sandbox> {
   return running
 }
 
-function sandboxSettings(urls: Sandbox['urls']): Record<string, string> {
+export function sandboxSettings(urls: Sandbox['urls']): Record<string, string> {
   return {
     OPENAI_API_KEY: 'sandbox',
     OPENAI_BASE_URL: urls.openai,
@@ -112,11 +112,13 @@ function sandboxSettings(urls: Sandbox['urls']): Record<string, string> {
   }
 }
 
-type Send = (given: InjectOptions) => Promise<LightMyRequestResponse>
+/** What tests read of a reply, whether it was injected or came over a socket. */
+export type Answer = Pick<LightMyRequestResponse, 'statusCode' | 'headers' | 'body' | 'json'>
 
 let people = 0
 
-function callers(request: Send) {
+/** What every test does with a service, however it is reached. */
+export function callers<Reply extends Answer>(request: (given: InjectOptions) => Promise<Reply>) {
   const post = (url: string, body: unknown, headers: Record<string, string> = {}) =>
     request({
       method: 'POST',

@@ -1,8 +1,8 @@
 // An app, a user's browser without a screen, and the walk between them: authorize, consent, exchange.
 
 import { createHash, randomBytes } from 'node:crypto'
-import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import { PASSWORD, type TestApp } from './app.ts'
+import type { InjectOptions } from 'fastify'
+import { type Answer, PASSWORD, type TestApp } from './app.ts'
 
 export type Person = Awaited<ReturnType<TestApp['register']>>
 
@@ -26,10 +26,13 @@ export type TokenReply = {
 
 export const CALLBACK = 'https://app.example/callback'
 
-type Service = Pick<TestApp, 'request' | 'post'>
+/** The application in this process, or one over a socket. */
+export type Service = { request: (given: InjectOptions) => Promise<Answer> }
+
+type Posting = { post: (url: string, body: unknown, headers: Person['bearer']) => Promise<Answer> }
 
 export async function createOAuthApp(
-  service: Service,
+  service: Posting,
   developer: Person,
   body: object = {},
 ): Promise<OAuthApp> {
@@ -58,14 +61,14 @@ export function authorizeUrl(app: OAuthApp, parameters: Record<string, string> =
 
 /** Keeps cookies, sends what a browser sends, follows nothing by itself. */
 export class Visitor {
-  readonly #service: Pick<TestApp, 'request'>
+  readonly #service: Service
   readonly cookies = new Map<string, string>()
 
-  constructor(service: Pick<TestApp, 'request'>) {
+  constructor(service: Service) {
     this.#service = service
   }
 
-  async send(given: InjectOptions): Promise<LightMyRequestResponse> {
+  async send(given: InjectOptions): Promise<Answer> {
     const reply = await this.#service.request({
       ...given,
       headers: {
@@ -82,7 +85,7 @@ export class Visitor {
     return reply
   }
 
-  get(url: string, headers: Record<string, string> = {}): Promise<LightMyRequestResponse> {
+  get(url: string, headers: Record<string, string> = {}): Promise<Answer> {
     return this.send({ method: 'GET', url, headers })
   }
 
@@ -90,7 +93,7 @@ export class Visitor {
     url: string,
     fields: Record<string, string>,
     headers: Record<string, string> = {},
-  ): Promise<LightMyRequestResponse> {
+  ): Promise<Answer> {
     return this.send({
       method: 'POST',
       url,
@@ -104,14 +107,21 @@ export class Visitor {
   }
 
   /** Opens the page of a form and sends it filled in. */
-  async fill(url: string, fields: Record<string, string>): Promise<LightMyRequestResponse> {
+  async fill(url: string, fields: Record<string, string>): Promise<Answer> {
     const page = await this.get(url)
     return await this.submit(url, { csrf: csrfOf(page.body), ...fields })
   }
 
-  async login(email: string, query = ''): Promise<LightMyRequestResponse> {
+  async login(email: string, query = ''): Promise<Answer> {
     return await this.fill(`/oauth/login${query}`, { email, password: PASSWORD })
   }
+}
+
+/** A browser in which somebody is signed in. */
+export async function signIn(service: Service, user: Pick<Person, 'email'>): Promise<Visitor> {
+  const visitor = new Visitor(service)
+  await visitor.login(user.email)
+  return visitor
 }
 
 export function csrfOf(page: string): string {
@@ -131,10 +141,10 @@ export async function allow(
 }
 
 export async function postToken(
-  service: Pick<TestApp, 'request'>,
+  service: Service,
   app: Pick<OAuthApp, 'client_id' | 'client_secret'>,
   fields: Record<string, string>,
-): Promise<LightMyRequestResponse> {
+): Promise<Answer> {
   return await postForm(service, '/oauth/token', {
     client_id: app.client_id,
     client_secret: app.client_secret,
@@ -143,11 +153,11 @@ export async function postToken(
 }
 
 export async function postForm(
-  service: Pick<TestApp, 'request'>,
+  service: Service,
   url: string,
   fields: Record<string, string>,
   headers: Record<string, string> = {},
-): Promise<LightMyRequestResponse> {
+): Promise<Answer> {
   return await service.request({
     method: 'POST',
     url,
@@ -158,25 +168,26 @@ export async function postForm(
 
 /** Consent up to the code, with the verifier that goes with it. */
 export async function obtainCode(
-  service: Pick<TestApp, 'request'>,
+  service: Service,
   options: {
     app: OAuthApp
     user: Person
+    /** A browser in which the user is signed in; a new one otherwise. */
+    visitor?: Visitor
     parameters?: Record<string, string>
     fields?: Record<string, string>
   },
 ): Promise<{ code: string; code_verifier: string; answer: URLSearchParams }> {
   const { app, user, parameters = {}, fields = {} } = options
   const { code_verifier, code_challenge } = makePkce()
-  const visitor = new Visitor(service)
-  await visitor.login(user.email)
+  const visitor = options.visitor ?? (await signIn(service, user))
   const answer = await allow(visitor, authorizeUrl(app, { code_challenge, ...parameters }), fields)
   return { code: answer.get('code') ?? '', code_verifier, answer }
 }
 
 /** The whole walk: consent and exchange. */
 export async function connect(
-  service: Pick<TestApp, 'request'>,
+  service: Service,
   options: Parameters<typeof obtainCode>[1],
 ): Promise<TokenReply> {
   const { code, code_verifier } = await obtainCode(service, options)
@@ -191,7 +202,7 @@ export async function connect(
 
 /** The user under the developer's own name for them. */
 export async function connectHosted(
-  service: Pick<TestApp, 'request'>,
+  service: Service,
   options: Parameters<typeof obtainCode>[1] & { external_user_id: string },
 ): Promise<TokenReply> {
   const { external_user_id, parameters, ...rest } = options

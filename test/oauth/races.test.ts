@@ -1,0 +1,149 @@
+// Two processes on one database, asked for the same thing at the same moment. Each promise here is one that a
+// read followed by a write would break.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from '../support/database.ts'
+import {
+  connect,
+  createOAuthApp,
+  obtainCode,
+  postToken,
+  signIn,
+  type TokenReply,
+} from '../support/oauth.ts'
+import { startTwo } from '../support/remote.ts'
+
+const ROUNDS = 20
+
+const { left, right, database_url } = await startTwo()
+const sides = [left, right] as const
+const developer = await left.register()
+const user = await left.register()
+const app = await createOAuthApp(left, developer)
+const visitor = await signIn(left, user)
+
+/** The same form, several times at once, in turn to each process. */
+async function postAtOnce(count: number, fields: Record<string, string>) {
+  const replies = Array.from({ length: count }, (_, index) =>
+    postToken(index % 2 === 0 ? left : right, app, fields),
+  )
+  return await Promise.all(replies)
+}
+
+async function statusOf(side: (typeof sides)[number], access_token: string): Promise<number> {
+  const headers = { authorization: `Bearer ${access_token}` }
+  return (await side.request({ url: '/oauth/userinfo', headers })).statusCode
+}
+
+async function count(table: string): Promise<number> {
+  const [row] = await sql<{ count: number }>(
+    database_url,
+    `select count(*)::int as count from ${table}`,
+  )
+  return row?.count ?? -1
+}
+
+test('O18: a code sent four times at once gives at most one answer, and then nothing', async () => {
+  let winners = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const { code, code_verifier } = await obtainCode(left, { app, user, visitor })
+    const replies = await postAtOnce(4, { grant_type: 'authorization_code', code, code_verifier })
+    const won = replies.filter((reply) => reply.statusCode === 200)
+    assert.ok(won.length <= 1, `${won.length} of 4 were answered with tokens`)
+    winners += won.length
+    for (const reply of replies.filter((other) => other.statusCode !== 200)) {
+      assert.deepEqual([reply.statusCode, reply.json().error], [400, 'invalid_grant'])
+    }
+    for (const reply of won) {
+      const tokens = reply.json<TokenReply>()
+      const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+      assert.equal(await statusOf(left, tokens.access_token), 401)
+      assert.equal(await statusOf(right, tokens.access_token), 401)
+      assert.equal((await postToken(right, app, refresh)).json().error, 'invalid_grant')
+    }
+  }
+  assert.equal(winners, ROUNDS, 'the first of each round was served')
+  assert.deepEqual([await count('oauth_access_token'), await count('oauth_refresh_token')], [0, 0])
+  const events = await sql<{ kind: string }>(
+    database_url,
+    'select kind from outbox where wallet_id = $1 and kind like $2 order by id',
+    [user.user_id, 'user.%'],
+  )
+  assert.deepEqual(
+    events.map(({ kind }) => kind),
+    Array.from({ length: ROUNDS }, () => ['user.connected', 'user.disconnected']).flat(),
+    'each round told of one connection and of its end',
+  )
+})
+
+test('O19: a refresh token sent eight times at once gives eight equal answers, and one successor', async () => {
+  let { refresh_token } = await connect(left, { app, user, visitor })
+  for (let round = 0; round < ROUNDS; round++) {
+    const replies = await postAtOnce(8, { grant_type: 'refresh_token', refresh_token })
+    const bodies = replies.map((reply) => {
+      assert.equal(reply.statusCode, 200, reply.body)
+      const { expires_in, ...tokens } = reply.json<TokenReply>()
+      assert.ok(expires_in > 3590 && expires_in <= 3600)
+      return JSON.stringify(tokens)
+    })
+    assert.equal(new Set(bodies).size, 1, 'one distinct successor')
+    const next = replies[0]?.json<TokenReply>()
+    assert.ok(next)
+    assert.notEqual(next.refresh_token, refresh_token)
+    for (const side of sides) assert.equal(await statusOf(side, next.access_token), 200)
+    refresh_token = next.refresh_token
+  }
+  assert.equal(await count('oauth_refresh_token'), ROUNDS + 1, 'a chain, not a tree')
+  assert.equal(await count('oauth_access_token'), ROUNDS + 1)
+})
+
+test('a token that is refreshed and revoked at once is dead at the end, with all that came of it', async () => {
+  for (let round = 0; round < 10; round++) {
+    const { refresh_token, access_token } = await connect(left, { app, user, visitor })
+    const own = { client_id: app.client_id, client_secret: app.client_secret }
+    const [revoked, ...refreshed] = await Promise.all([
+      right.request({
+        method: 'POST',
+        url: '/oauth/revoke',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams({ token: refresh_token, ...own }).toString(),
+      }),
+      ...[left, right].map((side) =>
+        postToken(side, app, { grant_type: 'refresh_token', refresh_token }),
+      ),
+    ])
+    assert.equal(revoked.statusCode, 200)
+    const given = refreshed.flatMap((reply) =>
+      reply.statusCode === 200 ? [reply.json<TokenReply>().access_token] : [],
+    )
+    for (const token of [access_token, ...given]) assert.equal(await statusOf(right, token), 401)
+  }
+})
+
+test('one external id that several users claim at once belongs to one of them', async () => {
+  const people = await Promise.all(Array.from({ length: 4 }, () => left.register()))
+  const hosted = { storage_mode: 'hosted', external_user_id: 'seat' }
+  const codes = await Promise.all(
+    people.map((one) => obtainCode(left, { app, user: one, parameters: hosted })),
+  )
+  const replies = await Promise.all(
+    codes.map(({ code, code_verifier }, index) =>
+      postToken(sides[index % 2] ?? left, app, {
+        grant_type: 'authorization_code',
+        code,
+        code_verifier,
+      }),
+    ),
+  )
+  for (const reply of replies) assert.equal(reply.statusCode, 200, reply.body)
+  const tokens = replies.map((reply) => reply.json<TokenReply>().access_token)
+  const alive = await Promise.all(tokens.map((token) => statusOf(right, token)))
+  assert.equal(alive.filter((status) => status === 200).length, 1, alive.join(' '))
+  const connected = await sql(
+    database_url,
+    'select 1 from app_connection where account_id = any ($1) and connected_at is not null',
+    [people.map((one) => one.user_id)],
+  )
+  assert.equal(connected.length, 1)
+})
