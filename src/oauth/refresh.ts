@@ -55,13 +55,14 @@ async function refreshOnce(
   if (!token || grant.app_id !== app.id || grant.ended_at !== null) return 'refused'
   const now = parts.clock.now()
   if (token.expires_at <= now) return 'refused'
-  const scopes = given.scope === undefined ? grant.scopes : parseScopes(given.scope, grant.scopes)
+  // Before the wish is judged: a token that came twice is no less stolen for asking too much.
   if (token.rotated_at !== null) {
-    const replayed = await replay(tx, token, { given, scopes, now })
+    const replayed = await replay(tx, token, { given, grant, now })
     if (replayed) return replayed
     await endFamily(parts, tx, grant)
     return 'reused'
   }
+  const scopes = given.scope === undefined ? grant.scopes : parseScopes(given.scope, grant.scopes)
   const issued = await issueTokens(tx, grant, { scopes, now })
   if (issued.refresh_token === undefined) throw new Error('a grant with a refresh token has none')
   await markRotated(tx, digest, {
@@ -81,7 +82,7 @@ async function endFamily(parts: ExchangeParts, tx: Tx, grant: GrantRow): Promise
 async function replay(
   tx: Tx,
   token: RefreshTokenRow,
-  asked: { given: Refresh; scopes: readonly string[]; now: Date },
+  asked: { given: Refresh; grant: GrantRow; now: Date },
 ): Promise<IssuedTokens | undefined> {
   const { rotated_at, successor_digest, replay: sealed } = token
   if (!rotated_at || !successor_digest || !sealed) return undefined
@@ -89,7 +90,9 @@ async function replay(
   const successor = await findRefreshToken(tx, successor_digest)
   if (successor?.rotated_at !== null) return undefined
   const issued = unseal(sealed, asked.given.refresh_token)
-  return issued.scopes.join(' ') === asked.scopes.join(' ') ? issued : undefined
+  const scopes = asked.given.scope?.split(' ').filter(Boolean) ?? asked.grant.scopes
+  const differing = new Set<string>(scopes).symmetricDifference(new Set(issued.scopes))
+  return differing.size === 0 ? issued : undefined
 }
 
 // Sealed with a key made from the rotated token: the database alone cannot open it, the client that asks
