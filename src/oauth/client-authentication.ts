@@ -1,7 +1,12 @@
 // Which app calls /oauth/token or /oauth/revoke: its id and secret in the form or, as HTTP Basic, in a header.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { addressBucket, type RateLimits, setLimitHeaders } from '../http/rate-limit.ts'
+import {
+  addressBucket,
+  type LimitName,
+  type RateLimits,
+  setLimitHeaders,
+} from '../http/rate-limit.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AppRow } from './app-store.ts'
@@ -12,36 +17,49 @@ export type ClientParts = { db: Db; limits: RateLimits }
 
 type ClientCredentials = { client_id: string; client_secret: string; by_header: boolean }
 
-/** Counts the request too: by app once it is known, by address until then. */
-export async function requireClient(
+type Exchange = { request: FastifyRequest; reply: FastifyReply }
+
+/**
+ * The app that sent a form. The request counts for the app; where none is known in the end, for its address,
+ * whatever was wrong with it.
+ */
+export async function requireClient<Form extends { parameters: Parameters }>(
+  parts: ClientParts,
+  exchange: Exchange,
+  readForm: (request: FastifyRequest) => Form,
+): Promise<Form & { app: AppRow }> {
+  const known = await identify(parts, exchange.request, readForm).catch(async (error: unknown) => {
+    await count(parts, exchange.reply, { limit: 'global', key: addressBucket(exchange.request.ip) })
+    throw error
+  })
+  await count(parts, exchange.reply, { limit: 'oauth_token', key: known.app.id })
+  return known
+}
+
+async function identify<Form extends { parameters: Parameters }>(
   parts: ClientParts,
   request: FastifyRequest,
-  { reply, parameters }: { reply: FastifyReply; parameters: Parameters },
-): Promise<AppRow> {
-  const given = readClientCredentials(request, parameters)
+  readForm: (request: FastifyRequest) => Form,
+): Promise<Form & { app: AppRow }> {
+  const form = readForm(request)
+  const given = readClientCredentials(request, form.parameters)
   const guesses = `${given?.client_id ?? ''}:${addressBucket(request.ip)}`
   const before = parts.limits.peek('client_secret', guesses)
   if (before.remaining === 0) throw parts.limits.refusal('client_secret', before)
   const app = given && (await authenticateApp(parts.db, given))
-  if (app) {
-    const slot = await parts.limits.take('oauth_token', app.id)
-    setLimitHeaders(reply, slot)
-    if (!slot.allowed) throw parts.limits.refusal('oauth_token', slot)
-    return app
-  }
-  await countFailure(parts, request, { reply, guesses })
+  if (app) return { ...form, app }
+  await parts.limits.require('client_secret', guesses)
   throw invalidClient(given?.by_header ?? false)
 }
 
-async function countFailure(
-  parts: ClientParts,
-  request: FastifyRequest,
-  { reply, guesses }: { reply: FastifyReply; guesses: string },
+async function count(
+  { limits }: ClientParts,
+  reply: FastifyReply,
+  { limit, key }: { limit: LimitName; key: string },
 ): Promise<void> {
-  const slot = await parts.limits.take('global', addressBucket(request.ip))
+  const slot = await limits.take(limit, key)
   setLimitHeaders(reply, slot)
-  if (!slot.allowed) throw parts.limits.refusal('global', slot)
-  await parts.limits.require('client_secret', guesses)
+  if (!slot.allowed) throw limits.refusal(limit, slot)
 }
 
 function readClientCredentials(

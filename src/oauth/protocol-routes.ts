@@ -21,6 +21,7 @@ export type ProtocolParts = ExchangeParts & ClientParts & { public_url: string }
 
 const TAGS = ['OAuth']
 const FORM_LIMIT_BYTES = 16_384
+const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
 const METADATA_CACHE = 'public, max-age=3600'
 
 // For the documentation; the handlers read the form themselves and answer with OAuth's own codes.
@@ -102,12 +103,10 @@ function tokenRoute(app: App, parts: ProtocolParts): void {
 }
 
 async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply: FastifyReply) {
-  const parameters = readForm(request)
-  const grant_type = parameters.require('grant_type')
-  const client = { reply, parameters }
+  const exchange = { request, reply }
+  const { app, parameters, grant_type } = await requireClient(parts, exchange, readTokenForm)
   switch (grant_type) {
     case 'authorization_code': {
-      const app = await requireClient(parts, request, client)
       const tokens = await exchangeCode(parts, app, {
         code: parameters.require('code'),
         code_verifier: parameters.require('code_verifier'),
@@ -120,15 +119,12 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
       }
     }
     case 'refresh_token': {
-      const app = await requireClient(parts, request, client)
       const tokens = await refreshTokens(parts, app, {
         refresh_token: parameters.require('refresh_token'),
         scope: parameters.read('scope'),
       })
       return presentTokens(tokens, parts.clock)
     }
-    default:
-      throw refusal('grant_type is authorization_code or refresh_token.')
   }
 }
 
@@ -167,8 +163,7 @@ function revokeRoute(app: App, parts: ProtocolParts): void {
       },
     },
     async (request, reply) => {
-      const parameters = readForm(request)
-      const client = await requireClient(parts, request, { reply, parameters })
+      const { app: client, parameters } = await requireClient(parts, { request, reply }, readForm)
       await revokeToken(parts, client, parameters.require('token'))
       return {}
     },
@@ -217,7 +212,7 @@ function metadataRoute(app: App, issuer: string): void {
     userinfo_endpoint: `${issuer}/oauth/userinfo`,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token'],
+    grant_types_supported: GRANT_TYPES,
     scopes_supported: [...SCOPES],
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
@@ -245,15 +240,23 @@ function metadataRoute(app: App, issuer: string): void {
   )
 }
 
+function readTokenForm(request: FastifyRequest) {
+  const { parameters } = readForm(request)
+  const given = parameters.require('grant_type')
+  const grant_type = GRANT_TYPES.find((one) => one === given)
+  if (!grant_type) throw refusal('grant_type is authorization_code or refresh_token.')
+  return { parameters, grant_type }
+}
+
 /** Forms only: a JSON body would be read by nobody else's server. */
-function readForm(request: FastifyRequest): Parameters {
+function readForm(request: FastifyRequest): { parameters: Parameters } {
   if (!request.headers['content-type']?.startsWith('application/x-www-form-urlencoded')) {
     throw refusal(
       'The body must be form-encoded.',
       'Send Content-Type: application/x-www-form-urlencoded.',
     )
   }
-  return readParameters(request.body)
+  return { parameters: readParameters(request.body) }
 }
 
 function acceptAll() {
