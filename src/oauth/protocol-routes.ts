@@ -109,7 +109,8 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
     case 'authorization_code': {
       const tokens = await exchangeCode(parts, app, {
         code: parameters.require('code'),
-        code_verifier: parameters.require('code_verifier'),
+        // One that is absent is a wrong one, and answered like it.
+        code_verifier: parameters.read('code_verifier') ?? '',
         redirect_uri: parameters.read('redirect_uri'),
       })
       const { external_user_id } = tokens
