@@ -123,3 +123,26 @@ test('links between documents lead to files', () => {
     }
   }
 })
+
+test('every attack of docs/security.md has a test that exists, and none is missing', () => {
+  const rows = [...read('docs/security.md').matchAll(/^\| ([AKO]\d+) \|.*$/gm)]
+  const numbers = (letter: string, last: number, merged: number[]) =>
+    Array.from({ length: last }, (_, index) => index + 1)
+      .filter((number) => !merged.includes(number))
+      .map((number) => `${letter}${number}`)
+  assert.deepEqual(
+    rows.map(([, id]) => id),
+    [
+      ...numbers('A', 16, [11]),
+      ...numbers('K', 11, [6, 7]),
+      ...numbers('O', 34, [8, 9, 13, 24, 26]),
+    ],
+  )
+  for (const [row] of rows) {
+    const tests = [...row.matchAll(/`([\w/.-]+\.test\.ts)` “([^”]+)”/g)]
+    assert.notEqual(tests.length, 0, row)
+    for (const [, file = '', name = ''] of tests) {
+      assert.ok(existsSync(file) && read(file).includes(name), `${file} has no “${name}”`)
+    }
+  }
+})

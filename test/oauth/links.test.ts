@@ -98,7 +98,11 @@ test('O30: an id that is linked is taken over by an exchange only, with two even
   assert.equal((await postToken(service, app, exchange)).statusCode, 200)
   assert.equal(await payerOf(named('seat'), people), 'young')
   assert.equal((await chat(bearer(first.access_token))).json().error.code, 'invalid_token')
-  assert.deepEqual(await eventsOf(old, young), ['connected 0 1', 'disconnected 0 1', 'connected 1 1'])
+  assert.deepEqual(await eventsOf(old, young), [
+    'connected 0 1',
+    'disconnected 0 1',
+    'connected 1 1',
+  ])
 })
 
 test('O30: through another app of the developer the newest link counts, after its exchange', async () => {
@@ -133,10 +137,7 @@ test('O30: through another app of the developer the newest link counts, after it
 test('a user who connects twice is connected once, and gone with the last of both', async () => {
   const user = await service.register()
   const own = { client_id: app.client_id, client_secret: app.client_secret }
-  const [one, two] = [
-    await connect(service, { app, user }),
-    await connect(service, { app, user }),
-  ]
+  const [one, two] = [await connect(service, { app, user }), await connect(service, { app, user })]
   assert.deepEqual(await eventsOf(user), ['connected 0 1'])
   for (const { refresh_token } of [one, two]) {
     await service.request({

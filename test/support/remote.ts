@@ -34,7 +34,8 @@ export function reach(server: ServerProcess) {
 }
 
 async function send(base: string, given: InjectOptions, agent: http.Agent): Promise<Answer> {
-  const asked = http.request(`${base}${String(given.url)}`, {
+  if (typeof given.url !== 'string') throw new Error('a test names its address as text')
+  const asked = http.request(base + given.url, {
     method: given.method ?? 'GET',
     headers: given.headers ?? {},
     agent,
