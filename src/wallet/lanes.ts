@@ -20,7 +20,7 @@ import {
 import type { GatewayNode } from './jobs.ts'
 import { classifyFailure, LaneConnection } from './lane-connection.ts'
 import { type SettleItem, sendHolds, sendSettles } from './send.ts'
-import { type LimitedCounter, limitReached, spendCounter } from './spend.ts'
+import { type LimitedCounter, limitReached, roomIsHeld, spendCounter } from './spend.ts'
 import type { HoldRow, SettleRow } from './store.ts'
 
 export interface Ledger {
@@ -259,8 +259,9 @@ function readHold(request: HoldRequest, row: HoldRow): Hold {
       }
       return holdOf(request, row.granted)
     case 'insufficient':
-    case 'blocked':
       throw new ApiError('insufficient_credits', { detail: row.state })
+    case 'blocked':
+      throw roomIsHeld(request.spend_limits ?? [])
     case 'limit_reached': {
       const limit = request.spend_limits?.find(({ owner_id }) => owner_id === row.limit_owner_id)
       if (!limit) throw new Error(`hold ${id} was refused by a limit it does not have`)

@@ -63,12 +63,29 @@ export function limitReached(limit: SpendLimit, at: Date): ApiError {
       hint: 'Use another key, raise the limit, or wait for the next period.',
     })
   }
-  const cap = `${limit.limit_credits.toLocaleString('en')} credits (${formatDollars(limit.limit_credits)})`
   const resets = startOfMonth(at, 1).toISOString().slice(0, 10)
   return new ApiError('insufficient_credits', {
     message: "The user's monthly spending cap for this app is used up.",
-    hint: `The cap of ${cap} a month resets on ${resets} (UTC). The user can raise it at /oauth/connections.`,
+    hint: `The ${describeCap(limit)} resets on ${resets} (UTC). The user can raise it at /oauth/connections.`,
   })
+}
+
+/** The refusal of a call for which calls that run leave no room, in the wallet or under a limit. */
+export function roomIsHeld(limits: readonly SpendLimit[]): ApiError {
+  const bounds = limits.map((limit) =>
+    limit.kind === 'key'
+      ? "the key's spend limit"
+      : `the user's ${describeCap(limit)} for this app`,
+  )
+  return new ApiError('insufficient_credits', {
+    message: 'Calls that are running hold the credits that are left.',
+    hint: `Try again when they have ended. They count against ${['the balance', ...bounds].join(' and ')}.`,
+    detail: 'blocked',
+  })
+}
+
+function describeCap({ limit_credits }: SpendLimit): string {
+  return `cap of ${limit_credits.toLocaleString('en')} credits (${formatDollars(limit_credits)}) a month`
 }
 
 export type Spent = SpendCounter & { spent: bigint; held: bigint }

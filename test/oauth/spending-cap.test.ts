@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { Answer } from '../support/app.ts'
 import { sql } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { assertBooksClosed, mark } from '../support/gateway.ts'
+import { assertBooksClosed, chat as chatOverSocket, mark } from '../support/gateway.ts'
 import { connect, connectHosted, createOAuthApp, signIn } from '../support/oauth.ts'
 import { startTwo } from '../support/remote.ts'
 
@@ -37,7 +37,7 @@ function chat(index: number, side = index % 2 === 0 ? left : right): Promise<Ans
 function assertCapped(reply: Answer): void {
   const { code, hint } = reply.json().error
   assert.deepEqual([reply.statusCode, code], [402, 'insufficient_credits'])
-  assert.match(hint, /cap of 10,000 credits \(\$0\.01\) a month.*\/oauth\/connections/)
+  assert.match(hint, /cap of 10,000 credits \(\$0\.01\) a month/)
 }
 
 async function counted(): Promise<{ spent: number; held: number }> {
@@ -50,7 +50,20 @@ async function counted(): Promise<{ spent: number; held: number }> {
   return row ?? { spent: 0, held: 0 }
 }
 
+test('a call that does not fit while another holds the whole cap is told of the cap, not to add credits', async () => {
+  const prompt = `${mark()} [[sandbox:tokens=20]] [[sandbox:slow=1500]]`
+  const asked = { key: token.access_token, model: 'gpt-4o', prompt, max_tokens: 4000 } as const
+  const running = chatOverSocket(left.server.url, asked)
+  await eventually('it holds', async () => (await counted()).held > CAP_CREDITS - 1000)
+  const refused = await chat(1)
+  assertCapped(refused)
+  assert.match(refused.json().error.message, /running/)
+  assert.equal((await running).status, 200)
+  assert.equal((await counted()).held, 0)
+})
+
 test('50 calls at once on two processes never spend more than the cap, and those that do not fit say so', async () => {
+  const { spent: before } = await counted()
   let highest = 0
   let answered = 0
   const ask = (index: number) => chat(index).finally(() => (answered += 1))
@@ -69,7 +82,7 @@ test('50 calls at once on two processes never spend more than the cap, and those
   const refused = replies.filter((reply) => reply.statusCode !== 200)
   assert.ok(served.length >= 5 && refused.length >= 30, `${served.length} served`)
   for (const reply of refused) assertCapped(reply)
-  const charged = served.reduce((sum, reply) => sum + reply.json().svc.credits_used, 0)
+  const charged = served.reduce((sum, reply) => sum + reply.json().svc.credits_used, before)
   assert.ok(charged <= CAP_CREDITS, `${charged} were charged`)
   assert.ok(highest > 0 && highest <= CAP_CREDITS, `${highest} were spent or held at one moment`)
   assert.deepEqual(await counted(), { spent: charged, held: 0 })
