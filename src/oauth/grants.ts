@@ -1,6 +1,6 @@
 // A grant is one consent, and the family of every token that came of it: what ends it ends them all. Whether a
 // user is connected to an app follows from the grants that are live, and so do the two events about it.
-// Locks are always taken in the order links, grants, connections.
+// Locks are always taken in the order links, apps, grants, connections.
 
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'

@@ -194,6 +194,21 @@ const LOCK_LINKS = statement<object>(
    from unnest($1::text[]) as name`,
 )
 
+// A deletion begins with the app and takes the grants last: whoever has grants must have their app before.
+const KEEP_APPS = statement<object>(
+  'oauth.keep_apps',
+  `select 1
+   from app
+   where id in (
+     select c.app_id
+     from oauth_grant g
+     join app_connection c on c.id = g.connection_id
+     where g.id = any ($1::uuid[])
+   )
+   order by id
+   for key share`,
+)
+
 const LOCK_GRANTS = statement<{ id: string }>(
   'oauth.lock_grants',
   `select id
@@ -311,8 +326,9 @@ export async function lockLinks(tx: Tx, names: readonly string[]): Promise<void>
   if (names.length > 0) await tx.run(LOCK_LINKS, [names])
 }
 
-/** Two statements: what is read after the lock includes what the lock waited for. */
+/** Statements of their own: what is read after a lock includes what the lock waited for. */
 export async function lockGrants(tx: Tx, ids: readonly string[]): Promise<GrantRow[]> {
+  await tx.run(KEEP_APPS, [ids])
   await tx.run(LOCK_GRANTS, [ids])
   return await tx.run(READ_GRANTS, [ids])
 }

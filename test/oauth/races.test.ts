@@ -147,3 +147,69 @@ test('one external id that several users claim at once belongs to one of them', 
   )
   assert.equal(connected.length, 1)
 })
+
+test('an app that is deleted while it exchanges and refreshes is gone, and nobody sees a fault of ours', async () => {
+  for (let round = 0; round < 10; round++) {
+    const doomed = await createOAuthApp(left, developer)
+    const { refresh_token } = await connect(left, { app: doomed, user, visitor })
+    const parameters = { storage_mode: 'hosted', external_user_id: 'doomed' }
+    const codes = [
+      await obtainCode(left, { app: doomed, user, visitor }),
+      await obtainCode(left, { app: doomed, user, visitor, parameters }),
+    ]
+    const forms = [
+      { grant_type: 'refresh_token', refresh_token },
+      ...codes.map(({ code, code_verifier }) => ({
+        grant_type: 'authorization_code',
+        code,
+        code_verifier,
+      })),
+    ]
+    const [deleted, ...replies] = await Promise.all([
+      left.request({
+        method: 'DELETE',
+        url: `/developers/apps/${doomed.id}`,
+        headers: developer.bearer,
+      }),
+      ...forms.flatMap((fields) => sides.map((side) => postToken(side, doomed, fields))),
+    ])
+    const statuses = [deleted, ...replies].map((reply) => reply.statusCode)
+    assert.ok(
+      statuses.every((status) => status < 500),
+      statuses.join(' '),
+    )
+    assert.equal(deleted.statusCode, 200)
+    for (const reply of replies.filter((one) => one.statusCode === 200)) {
+      assert.equal(await statusOf(right, reply.json<TokenReply>().access_token), 401)
+    }
+  }
+})
+
+test('a user who disconnects while the app exchanges and refreshes is disconnected or connected, never half', async () => {
+  for (let round = 0; round < 10; round++) {
+    const first = await connect(left, { app, user, visitor })
+    const { code, code_verifier } = await obtainCode(left, { app, user, visitor })
+    const replies = await Promise.all([
+      right.request({
+        method: 'DELETE',
+        url: `/account/connections/${app.client_id}`,
+        headers: user.bearer,
+      }),
+      postToken(left, app, { grant_type: 'authorization_code', code, code_verifier }),
+      postToken(right, app, { grant_type: 'refresh_token', refresh_token: first.refresh_token }),
+    ])
+    assert.ok(replies.every((reply) => reply.statusCode < 500))
+    const [row] = await sql<{ connected: boolean; live: boolean; tokens: boolean }>(
+      database_url,
+      `select c.connected_at is not null as connected,
+         exists (select 1 from oauth_grant g where g.connection_id = c.id
+           and g.activated_at is not null and g.ended_at is null) as live,
+         exists (select 1 from oauth_access_token t join oauth_grant g on g.id = t.grant_id
+           where g.connection_id = c.id) as tokens
+       from app_connection c join app a on a.id = c.app_id
+       where a.client_id = $1 and c.account_id = $2`,
+      [app.client_id, user.user_id],
+    )
+    assert.ok(row && row.connected === row.live && row.live === row.tokens, JSON.stringify(row))
+  }
+})

@@ -51,7 +51,7 @@ async function counted(): Promise<{ spent: number; held: number }> {
 }
 
 test('a call that does not fit while another holds the whole cap is told of the cap, not to add credits', async () => {
-  const prompt = `${mark()} [[sandbox:tokens=20]] [[sandbox:slow=1500]]`
+  const prompt = `${mark()} [[sandbox:tokens=20]] [[sandbox:slow=2500]]`
   const asked = { key: token.access_token, model: 'gpt-4o', prompt, max_tokens: 4000 } as const
   const running = chatOverSocket(left.server.url, asked)
   await eventually('it holds', async () => (await counted()).held > CAP_CREDITS - 1000)
