@@ -4,6 +4,7 @@
 import { promptTokens } from '../catalog/prompt-size.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Departure } from './departure.ts'
+import type { ChatEvent } from './dialects/chat-types.ts'
 import { Meter } from './meter.ts'
 import type { ChatCall, Order } from './order.ts'
 import type { CallRecord } from './settlement.ts'
@@ -15,8 +16,8 @@ export class Answer {
   readonly #meter: Meter
   readonly #started_at = performance.now()
   #reply: UpstreamReply | undefined
-  #frames: AsyncIterator<UpstreamFrame> | undefined
-  #first: UpstreamFrame | undefined
+  #frames: AsyncIterator<UpstreamFrame[]> | undefined
+  #first: UpstreamFrame[] | undefined
   #first_byte_ms: number | undefined
   /** Names the call where the provider sends no request id. */
   #answer_id: string | undefined
@@ -49,11 +50,15 @@ export class Answer {
     } catch (error) {
       this.#fail(error)
     }
-    this.#first = await this.#read()
+    this.#first = await this.#pull()
   }
 
-  async *frames(): AsyncGenerator<UpstreamFrame> {
-    for (let frame = this.#first; frame; frame = await this.#read()) yield frame
+  /** The next frames that came together; undefined at the end and after a fault. */
+  async read(): Promise<UpstreamFrame[] | undefined> {
+    const first = this.#first
+    if (!first) return await this.#pull()
+    this.#first = undefined
+    return first
   }
 
   /** It cannot be passed on any further: ends the provider's work, and what came before still counts. */
@@ -79,20 +84,24 @@ export class Answer {
     }
   }
 
-  async #read(): Promise<UpstreamFrame | undefined> {
+  async #pull(): Promise<UpstreamFrame[] | undefined> {
     if (this.fault || !this.#frames) return undefined
     try {
       const { done, value } = await this.#frames.next()
       if (done) return undefined
       this.#first_byte_ms ??= this.#elapsed()
-      const [start] = value.events
-      if (start?.kind === 'start') this.#answer_id = start.id
-      this.#meter.observe(value.events)
+      for (const { events } of value) this.#observe(events)
       return value
     } catch (error) {
       this.#fail(error)
       return undefined
     }
+  }
+
+  #observe(events: readonly ChatEvent[]): void {
+    const [start] = events
+    if (start?.kind === 'start') this.#answer_id = start.id
+    this.#meter.observe(events)
   }
 
   #fail(error: unknown): void {

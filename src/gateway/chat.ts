@@ -24,7 +24,7 @@ export async function completeChat(
   const order = await placeOrder(parts, call)
   return await withAnswer(parts, { call, order, gone }, async (answer) => {
     const frames: UpstreamFrame[] = []
-    for await (const frame of answer.frames()) frames.push(frame)
+    for (let read = await answer.read(); read; read = await answer.read()) frames.push(...read)
     const svc = await conclude(parts, { call, order, answer })
     if (answer.fault) throw svc ? withoutRetry(answer.fault) : answer.fault
     if (!svc) throw new Error('an answer without a fault is charged')
@@ -53,9 +53,11 @@ export async function streamChat(
     client.start()
     const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())
     const relays = order.upstream.dialect === call.dialect.name
+    const present = (frames: readonly UpstreamFrame[]) =>
+      relays ? relay(writer, frames) : translate(writer, frames)
     await guarded(parts, { call, answer }, async () => {
-      for await (const frame of answer.frames()) {
-        await client.write(relays ? writer.relay(frame) : translate(writer, frame))
+      for (let read = await answer.read(); read; read = await answer.read()) {
+        await client.write(present(read))
       }
     })
     const svc = await guarded(parts, { call, answer }, () =>
@@ -167,8 +169,16 @@ function reasons({ reasoning }: ChatRequest): boolean {
   return reasoning !== undefined && !(reasoning.kind === 'effort' && reasoning.effort === 'none')
 }
 
-function translate(writer: DialectStream, frame: UpstreamFrame): string {
-  return frame.events.map((event) => writer.write(event)).join('')
+function relay(writer: DialectStream, frames: readonly UpstreamFrame[]): string {
+  let text = ''
+  for (const frame of frames) text += writer.relay(frame)
+  return text
+}
+
+function translate(writer: DialectStream, frames: readonly UpstreamFrame[]): string {
+  let text = ''
+  for (const { events } of frames) for (const event of events) text += writer.write(event)
+  return text
 }
 
 function describeFault(

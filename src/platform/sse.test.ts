@@ -15,7 +15,7 @@ async function* pieces(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerat
 async function parse(text: string | Uint8Array, cuts: readonly number[] = []) {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text
   const events: ServerSentEvent[] = []
-  for await (const event of readEvents(pieces(bytes, cuts))) events.push(event)
+  for await (const read of readEvents(pieces(bytes, cuts))) events.push(...read)
   return events
 }
 
@@ -122,10 +122,26 @@ test('an event beyond the limit is refused before it is kept, in one line or in 
   for (const piece of ['data: x', 'data: y\n', ': comment\n', 'x'.repeat(10)]) {
     pulled = 0
     await assert.rejects(async () => {
-      for await (const event of readEvents(endless(piece), 1_000)) assert.fail(event.data)
+      for await (const [event] of readEvents(endless(piece), 1_000)) assert.fail(event?.data)
     }, EventTooLarge)
     assert.ok(pulled < 300)
   }
+})
+
+test('the events of one read come together, also those before one that is refused', async () => {
+  async function* source() {
+    yield Buffer.from('data: 1\n\ndata: 2\n\nda')
+    yield Buffer.from('ta: 3')
+    yield Buffer.from(`\n\ndata: 4\n\ndata: ${'x'.repeat(200)}\n\ndata: 6\n\n`)
+  }
+  const reads: string[][] = []
+  await assert.rejects(async () => {
+    for await (const read of readEvents(source(), 100)) reads.push(read.map(({ data }) => data))
+  }, EventTooLarge)
+  assert.deepEqual(reads, [
+    ['1', '2'],
+    ['3', '4'],
+  ])
 })
 
 test('the reader sets the pace: nothing is pulled before it is asked for', async () => {

@@ -8,6 +8,7 @@ export const EVENT_LIMIT = 4 * 1024 * 1024
 
 const BYTE_ORDER_MARK = '\uFEFF'
 const FIRST_BYTE_BEYOND_ASCII = 0x80
+const DATA_FIELD = 'data: '
 
 export type ServerSentEvent = { name: string | undefined; data: string }
 
@@ -18,17 +19,22 @@ export class EventTooLarge extends Error {
   }
 }
 
-/** An event that the stream ends in the middle of is dropped: half a record is not a record. */
+/**
+ * The events of one read together: a wait for each of them would cost more than all else about it. An event
+ * that the stream ends in the middle of is dropped: half a record is not a record.
+ */
 export async function* readEvents(
   body: AsyncIterable<Uint8Array>,
   limit: number = EVENT_LIMIT,
-): AsyncGenerator<ServerSentEvent, void, undefined> {
+): AsyncGenerator<ServerSentEvent[], void, undefined> {
   const decode = createDecoder()
-  const parser = createParser(limit)
+  const state = createParser(limit)
   for await (const chunk of body) {
     if (chunk.length === 0) continue
-    // Not `yield*`: in an async generator it makes each event cost half as much again.
-    for (const event of parser(decode(chunk))) yield event
+    const events = parseText(state, decode(chunk))
+    if (events.length > 0) yield events
+    // What came before an event that is too large stands.
+    if (isTooLarge(state)) throw new EventTooLarge(limit)
   }
 }
 
@@ -69,21 +75,13 @@ type ParserState = {
   size: number
 }
 
-function createParser(
-  limit: number,
-): (text: string) => Generator<ServerSentEvent, void, undefined> {
-  const state: ParserState = {
-    limit,
-    pieces: [],
-    after_cr: false,
-    name: undefined,
-    data: [],
-    size: 0,
-  }
-  return (text) => parseText(state, text)
+function createParser(limit: number): ParserState {
+  return { limit, pieces: [], after_cr: false, name: undefined, data: [], size: 0 }
 }
 
-function* parseText(state: ParserState, text: string): Generator<ServerSentEvent, void, undefined> {
+/** Stops where the event becomes too large. */
+function parseText(state: ParserState, text: string): ServerSentEvent[] {
+  const events: ServerSentEvent[] = []
   let at = state.after_cr && text.startsWith('\n') ? 1 : 0
   if (text !== '') state.after_cr = false
   let next_cr = text.indexOf('\r', at)
@@ -95,14 +93,16 @@ function* parseText(state: ParserState, text: string): Generator<ServerSentEvent
     const end = ends_in_cr ? next_cr : next_lf
     if (end === -1) break
     const event = takeLine(state, text.slice(at, end))
+    if (event !== undefined) events.push(event)
+    if (isTooLarge(state)) return events
     at = end + 1
     if (ends_in_cr && text.charAt(at) === '\n') at += 1
     else if (ends_in_cr) state.after_cr = at === text.length
-    if (event !== undefined) yield event
   }
-  if (at >= text.length) return
+  if (at >= text.length) return events
   state.pieces.push(text.slice(at))
-  grow(state, text.length - at)
+  state.size += text.length - at
+  return events
 }
 
 function takeLine(state: ParserState, ending: string): ServerSentEvent | undefined {
@@ -112,7 +112,12 @@ function takeLine(state: ParserState, ending: string): ServerSentEvent | undefin
     state.pieces = []
   }
   if (line === '') return finishEvent(state)
-  grow(state, ending.length)
+  state.size += ending.length
+  // What nearly every line is.
+  if (line.startsWith(DATA_FIELD)) {
+    state.data.push(line.slice(DATA_FIELD.length))
+    return undefined
+  }
   const colon = line.indexOf(':')
   if (colon === 0) return undefined
   const field = colon === -1 ? line : line.slice(0, colon)
@@ -136,7 +141,6 @@ function finishEvent(state: ParserState): ServerSentEvent | undefined {
   }
 }
 
-function grow(state: ParserState, characters: number): void {
-  state.size += characters
-  if (state.size > state.limit) throw new EventTooLarge(state.limit)
+function isTooLarge(state: ParserState): boolean {
+  return state.size > state.limit
 }

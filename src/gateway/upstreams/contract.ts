@@ -33,8 +33,8 @@ export type UpstreamFrame = {
 export type UpstreamReply = {
   /** The provider's request id, for support cases. */
   request_id: string | undefined
-  /** Throws an ApiError if the answer breaks off: whatever was yielded before stands. */
-  frames: AsyncIterable<UpstreamFrame>
+  /** Those of one network read together. Throws an ApiError if the answer breaks off: what came before stands. */
+  frames: AsyncIterable<UpstreamFrame[]>
 }
 
 export interface Upstream {

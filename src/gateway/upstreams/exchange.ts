@@ -94,7 +94,7 @@ export function readFrames(
   options: UpstreamOptions,
   exchange: Exchange,
   answer: { reply: HttpReply; reader: FrameReader },
-): AsyncIterable<UpstreamFrame> {
+): AsyncIterable<UpstreamFrame[]> {
   return exchange.stream
     ? readStream(options, exchange.provider, answer)
     : readWhole(exchange.provider, answer)
@@ -104,36 +104,66 @@ async function* readStream(
   options: UpstreamOptions,
   provider: ProviderName,
   { reply, reader }: { reply: HttpReply; reader: FrameReader },
-): AsyncGenerator<UpstreamFrame, void, undefined> {
-  let began = false
+): AsyncGenerator<UpstreamFrame[], void, undefined> {
+  const reading: Reading = { options, provider, reader, began: false, ended: false }
   try {
-    for await (const event of readEvents(reply.body)) {
-      if (reader.isEnd?.(event.data) === true) {
-        reply.release()
-        break
-      }
-      const events = reader.readChunk(readChunk(options, provider, event))
-      // While nothing was passed on, a failure can still become an HTTP status.
-      if (!began) reader.check?.()
-      began = true
-      yield { events, data: event.data, name: event.name }
-      reader.check?.()
+    for await (const events of readEvents(reply.body)) {
+      const { frames, fault } = readBatch(reading, events)
+      if (frames.length > 0) yield frames
+      if (fault !== undefined) throw fault.error
+      if (!reading.ended) continue
+      reply.release()
+      break
     }
   } catch (error) {
     throw errorFromTransport(provider, error)
   }
-  if (!began) throw senseless(provider, 'the stream is empty')
+  if (!reading.began) throw senseless(provider, 'the stream is empty')
   reader.checkEnd()
+}
+
+type Reading = {
+  options: UpstreamOptions
+  provider: ProviderName
+  reader: FrameReader
+  /** Something was passed on: from then on a failure can no longer become an HTTP status. */
+  began: boolean
+  ended: boolean
+}
+
+/** What came before a fault is passed on; the fault comes after it. */
+function readBatch(
+  reading: Reading,
+  events: readonly ServerSentEvent[],
+): { frames: UpstreamFrame[]; fault?: { error: unknown } } {
+  const { options, provider, reader } = reading
+  const frames: UpstreamFrame[] = []
+  try {
+    for (const { data, name } of events) {
+      if (reader.isEnd?.(data) === true) {
+        reading.ended = true
+        break
+      }
+      const frame = { events: reader.readChunk(readChunk(options, provider, data)), data, name }
+      if (!reading.began) reader.check?.()
+      reading.began = true
+      frames.push(frame)
+      reader.check?.()
+    }
+  } catch (error) {
+    return { frames, fault: { error } }
+  }
+  return { frames }
 }
 
 async function* readWhole(
   provider: ProviderName,
   { reply, reader }: { reply: HttpReply; reader: FrameReader },
-): AsyncGenerator<UpstreamFrame, void, undefined> {
+): AsyncGenerator<UpstreamFrame[], void, undefined> {
   const data = await readAll(provider, reply)
   const body = parseJson(data)
   if (!isRecord(body)) throw senseless(provider, 'the answer is no JSON object')
-  yield { events: reader.readWhole(body), data, name: undefined }
+  yield [{ events: reader.readWhole(body), data, name: undefined }]
   reader.check?.()
   reader.checkEnd()
 }
@@ -155,12 +185,8 @@ async function readErrorText(reply: HttpReply): Promise<string> {
   }
 }
 
-function readChunk(
-  options: UpstreamOptions,
-  provider: ProviderName,
-  event: ServerSentEvent,
-): JsonRecord {
-  const chunk = parseJson(event.data)
+function readChunk(options: UpstreamOptions, provider: ProviderName, data: string): JsonRecord {
+  const chunk = parseJson(data)
   const first: unknown = Array.isArray(chunk) ? chunk[0] : chunk
   if (isRecord(first) && (first['error'] ?? null) !== null) {
     throw errorFromEvent(provider, chunk, clockOf(options).now())

@@ -138,7 +138,7 @@ export async function collect(upstream: Upstream, call: UpstreamCall): Promise<C
   try {
     const reply = await upstream.open(call)
     request_id = reply.request_id
-    for await (const frame of reply.frames) frames.push(frame)
+    for await (const read of reply.frames) frames.push(...read)
   } catch (caught) {
     error = caught
   }

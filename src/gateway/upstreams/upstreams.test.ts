@@ -358,7 +358,8 @@ for (const model of [MODELS.gpt4o, MODELS.sonnet, MODELS.flash2]) {
       const base_url = sandbox.urls[model.provider]
       const call = testCall(model, testRequest({ prompt, stream: true }), { base_url })
       const reply = await upstreams[model.provider].open(call)
-      for await (const frame of reply.frames) if (frame.events.length > 0) break
+      for await (const read of reply.frames)
+        if (read.some((frame) => frame.events.length > 0)) break
       await wait(30)
       assert.equal(sandbox.requests().at(-1)?.ending, 'client_left')
     })
