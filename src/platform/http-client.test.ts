@@ -173,6 +173,42 @@ test('leaving the loop early ends the call; after release the connection is kept
   assert.deepEqual(seen, { connections: 2, left: 1 })
 })
 
+test('pieces that arrived together are read together, and before the fault that came after them', async (t) => {
+  const { send } = await setUp(t, (_request, response) => {
+    response.write('one ')
+    response.write('two ')
+    response.write('three', () => response.destroy())
+  })
+  const reply = await send()
+  await wait(30)
+  const body = reply.body[Symbol.asyncIterator]()
+  const { value } = await body.next()
+  assert.equal(Buffer.from(value ?? []).toString(), 'one two three')
+  await assert.rejects(async () => await body.next(), failsAs('cut'))
+})
+
+test('an address that is none is a failure like others, and leaves no call open', async (t) => {
+  const client = createHttpClient({ max_open: 1 })
+  t.after(() => client.close())
+  const { signal } = new AbortController()
+  for (const url of ['nowhere', 'ftp://127.0.0.1/']) {
+    await assert.rejects(
+      client.send({ url, headers: {}, limits: LIMITS, signal }),
+      failsAs('unreachable'),
+    )
+  }
+})
+
+test('a call that is given up before it has a connection ends at once', async (t) => {
+  const { send, client, port } = await setUp(t, (_request, response) => void response.end())
+  const controller = new AbortController()
+  const url = `http://127.0.0.1:${port}/`
+  const sent = client.send({ url, headers: {}, limits: LIMITS, signal: controller.signal })
+  controller.abort()
+  await assert.rejects(sent, failsAs('aborted'))
+  assert.equal((await send()).status, 200)
+})
+
 test('beyond the limit of open calls a call is refused at once', async (t) => {
   const { send } = await setUp(t, (_request, response) => void response.write('x'), 2)
   const first = await send()

@@ -1,7 +1,7 @@
 // The one way out to providers. Every wait has a limit, nothing is retried, redirects are not
 // followed, and a body is pulled by its reader: what nobody reads stays at the sender.
 
-import { Agent, request } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 
 const CONNECT_MS = 10_000
 const KEEP_ALIVE_MS = 30_000
@@ -9,6 +9,8 @@ const MAX_OPEN = 2_000
 /** How long the rest of an answer may take that its reader does not need any more. */
 const LINGER_MS = 1_000
 export const MAX_BODY_BYTES = 50 * 1024 * 1024
+/** With this much arrived and not read, the sender is held back. */
+const UNREAD_BYTES_MAX = 64 * 1024
 
 /** The first two are kept to about a second: undici looks at them that often. */
 export type HttpLimits = {
@@ -74,10 +76,10 @@ export function createHttpClient(options: { max_open?: number } = {}): HttpClien
       if (call.signal.aborted) throw new HttpFailure('aborted', 'the call was given up')
       if (open >= max_open) throw new HttpFailure('busy', `${open} calls are open already`)
       open += 1
-      const watch = watchCall(call, () => {
+      const running = new RunningCall(call, () => {
         open -= 1
       })
-      return await sendCall(agent, call, watch)
+      return await running.send(agent)
     },
     close: () => agent.destroy(),
   }
@@ -94,99 +96,168 @@ export async function readText(reply: HttpReply, max_bytes = MAX_BODY_BYTES): Pr
     }
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks, size).toString('utf8')
+  return joinPieces(chunks).toString('utf8')
 }
 
-type Watch = {
-  signal: AbortSignal
-  /** Ends the call within this time, whatever was agreed before. */
-  endWithin(limit_ms: number): void
-  /** The call is over: timers and listeners go. */
-  stop(): void
-}
+/**
+ * One call, from its request to the last piece that was read. It takes what undici dispatches itself: a stream,
+ * its iterator and an abort controller for each call cost more than the call.
+ */
+class RunningCall implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
+  readonly #call: HttpCall
+  readonly #onOver: () => void
+  #timer: NodeJS.Timeout
+  #controller: Dispatcher.DispatchController | undefined
+  #answered: { resolve(reply: HttpReply): void; reject(failure: HttpFailure): void } | undefined
+  #unread: Uint8Array[] = []
+  #unread_bytes = 0
+  #arrived = false
+  #released = false
+  #over = false
+  #failure: HttpFailure | undefined
+  /** Wakes the reader that waits for a piece. */
+  #wake: (() => void) | undefined
 
-/** Joins the caller's signal and the total limit into one signal, and lets go of both at the end. */
-function watchCall(call: HttpCall, onEnd: () => void): Watch {
-  const controller = new AbortController()
-  const onAbort = () => controller.abort(new HttpFailure('aborted', 'the call was given up'))
-  const expire = () => controller.abort(new HttpFailure('timeout', 'the answer took too long'))
-  let timer = setTimeout(expire, call.limits.total_ms).unref()
-  let ended = false
-  call.signal.addEventListener('abort', onAbort, { once: true })
-  return {
-    signal: controller.signal,
-    endWithin(limit_ms) {
-      clearTimeout(timer)
-      if (!ended) timer = setTimeout(expire, limit_ms).unref()
-    },
-    stop() {
-      if (ended) return
-      ended = true
-      clearTimeout(timer)
-      call.signal.removeEventListener('abort', onAbort)
-      onEnd()
-    },
+  constructor(call: HttpCall, onOver: () => void) {
+    this.#call = call
+    this.#onOver = onOver
+    this.#timer = this.#endAfter(call.limits.total_ms)
+    call.signal.addEventListener('abort', this.#giveUp, { once: true })
   }
-}
 
-async function sendCall(agent: Agent, call: HttpCall, watch: Watch): Promise<HttpReply> {
-  try {
-    const response = await request(call.url, {
-      dispatcher: agent,
-      method: call.method ?? 'POST',
-      headers: call.headers,
-      body: call.body ?? null,
-      headersTimeout: call.limits.headers_ms,
-      bodyTimeout: call.limits.idle_ms,
-      signal: watch.signal,
+  send(agent: Agent): Promise<HttpReply> {
+    return new Promise((resolve, reject) => {
+      this.#answered = { resolve, reject }
+      try {
+        agent.dispatch(describeCall(this.#call), this)
+      } catch (error) {
+        this.#fail(toFailure(error, 'unreachable'))
+      }
     })
-    const { body } = response
-    body.once('close', () => watch.stop())
-    // Without a listener, a failure while nobody reads would end the process; readers see it anyway.
-    body.on('error', () => undefined)
-    const reading: Reading = { body, signal: watch.signal, began: false, released: false }
-    return {
-      status: response.statusCode,
-      headers: flattenHeaders(response.headers),
-      body: readBody(reading),
-      release() {
-        reading.released = true
-        watch.endWithin(LINGER_MS)
-        if (!reading.began) body.resume()
-      },
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#failure) controller.abort(this.#failure)
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // Below 200 it only announces an answer.
+    if (status < 200) return
+    const reply = { status, headers: flattenHeaders(headers), body: this }
+    this.#answered?.resolve({ ...reply, release: () => this.#release() })
+    this.#answered = undefined
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Uint8Array): void {
+    if (this.#released) return
+    this.#unread.push(piece)
+    this.#unread_bytes += piece.length
+    if (this.#unread_bytes >= UNREAD_BYTES_MAX) controller.pause()
+    this.#wake?.()
+  }
+
+  onResponseEnd(): void {
+    this.#arrived = true
+    if (this.#released) this.#end()
+    this.#wake?.()
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.#fail(toFailure(error, this.#answered ? 'unreachable' : 'cut'))
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  /** Everything that has arrived. */
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    if (this.#unread.length === 0 && !this.#arrived && !this.#over) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      this.#wake = undefined
     }
-  } catch (error) {
-    watch.stop()
-    throw toFailure(error, watch.signal, 'unreachable')
+    if (this.#unread.length > 0) return { done: false, value: this.#takeUnread() }
+    if (this.#failure) throw this.#failure
+    this.#end()
+    return { done: true, value: undefined }
+  }
+
+  /** The reader leaves early. */
+  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    if (!this.#released && !this.#over) this.#giveUp()
+    return { done: true, value: undefined }
+  }
+
+  #takeUnread(): Uint8Array {
+    const pieces = this.#unread
+    this.#unread = []
+    this.#unread_bytes = 0
+    if (this.#controller?.paused) this.#controller.resume()
+    return joinPieces(pieces)
+  }
+
+  #release(): void {
+    if (this.#over) return
+    this.#released = true
+    this.#unread = []
+    if (this.#arrived) this.#end()
+    else this.#timer = this.#endAfter(LINGER_MS)
+    if (this.#controller?.paused) this.#controller.resume()
+  }
+
+  /** Whatever was agreed before. */
+  #endAfter(limit_ms: number): NodeJS.Timeout {
+    clearTimeout(this.#timer)
+    const expire = () => this.#fail(new HttpFailure('timeout', 'the answer took too long'))
+    return setTimeout(expire, limit_ms).unref()
+  }
+
+  readonly #giveUp = (): void => this.#fail(new HttpFailure('aborted', 'the call was given up'))
+
+  #fail(failure: HttpFailure): void {
+    if (this.#over) return
+    this.#failure = failure
+    this.#end()
+    this.#controller?.abort(failure)
+    this.#answered?.reject(failure)
+    this.#wake?.()
+  }
+
+  #end(): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#timer)
+    this.#call.signal.removeEventListener('abort', this.#giveUp)
+    this.#onOver()
   }
 }
 
-type Reading = {
-  body: Awaited<ReturnType<typeof request>>['body']
-  signal: AbortSignal
-  began: boolean
-  released: boolean
+function describeCall({ method = 'POST', url, headers, body, limits }: HttpCall) {
+  const { origin, pathname, search } = new URL(url)
+  const { headers_ms: headersTimeout, idle_ms: bodyTimeout } = limits
+  const path = pathname + search
+  return { origin, path, method, headers, body: body ?? null, headersTimeout, bodyTimeout }
 }
 
-async function* readBody(reading: Reading): AsyncGenerator<Uint8Array, void, undefined> {
-  const { body, signal } = reading
-  reading.began = true
-  let ended = false
-  try {
-    const chunks: AsyncIterable<Uint8Array> = body.iterator({ destroyOnReturn: false })
-    for await (const chunk of chunks) yield chunk
-    ended = true
-  } catch (error) {
-    throw toFailure(error, signal, 'cut')
-  } finally {
-    if (!ended && reading.released) body.resume()
-    else if (!ended) body.destroy()
-  }
+function joinPieces(pieces: readonly Uint8Array[]): Buffer {
+  const [only] = pieces
+  if (pieces.length !== 1 || !only) return Buffer.concat(pieces)
+  return Buffer.from(only.buffer, only.byteOffset, only.byteLength)
 }
 
-function flattenHeaders(headers: Record<string, string | string[] | undefined>) {
+function flattenHeaders(
+  headers: Record<string, string | string[] | undefined>,
+): Record<string, string | undefined> {
   const flat: Record<string, string | undefined> = {}
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name of Object.keys(headers)) {
+    const value = headers[name]
     flat[name] = Array.isArray(value) ? value.join(', ') : value
   }
   return flat
@@ -199,9 +270,8 @@ const TIMEOUTS = [
   'ETIMEDOUT',
 ]
 
-function toFailure(error: unknown, signal: AbortSignal, other: HttpFailureKind): HttpFailure {
+function toFailure(error: unknown, other: HttpFailureKind): HttpFailure {
   if (error instanceof HttpFailure) return error
-  if (signal.aborted && signal.reason instanceof HttpFailure) return signal.reason
   const code = errorCode(error)
   if (TIMEOUTS.includes(code))
     return new HttpFailure('timeout', `no answer in time (${code})`, error)
