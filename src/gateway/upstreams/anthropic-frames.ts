@@ -6,6 +6,7 @@ import type { ChatEvent, StopReason } from '../dialects/chat-types.ts'
 import { endedEarly, filtered, senseless } from './error-mapping.ts'
 import type { FrameReader } from './exchange.ts'
 import { type JsonRecord, listOf, recordOf, textOf } from './json-values.ts'
+import { TextTemplate } from './text-template.ts'
 import type { ToolNames } from './tool-names.ts'
 import { anthropicUsage, mergeAnthropicUsage } from './usage.ts'
 
@@ -44,11 +45,18 @@ export function createAnthropicReader(options: AnthropicReaderOptions): FrameRea
     usage: {},
     failure: undefined,
   }
+  const plain = new TextTemplate(textDelta)
   return {
-    readChunk(event) {
+    readChunk(event, data) {
       const events = readEvent(state, event)
       state.produced ||= events.some(isOutput)
+      const text = textDelta(event)
+      if (typeof text === 'string' && text !== '') plain.learn(data, text)
       return events
+    },
+    recognise(data) {
+      const text = plain.match(data)
+      return text === undefined ? undefined : textEvent(text)
     },
     readWhole: (message) => readWhole(state, message),
     isEnd: (data) => MESSAGE_STOP.test(data),
@@ -59,6 +67,12 @@ export function createAnthropicReader(options: AnthropicReaderOptions): FrameRea
       if (!state.stopped) throw endedEarly('anthropic')
     },
   }
+}
+
+function textDelta(event: unknown): unknown {
+  const { type, delta } = recordOf(event)
+  const { type: kind, text } = recordOf(delta)
+  return type === 'content_block_delta' && kind === 'text_delta' ? text : undefined
 }
 
 /** Unknown events are passed on and mean nothing to us. */

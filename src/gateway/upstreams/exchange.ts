@@ -52,8 +52,10 @@ export type Exchange = {
 
 /** Turns the parsed records of one answer into events; it may remember what came before. */
 export type FrameReader = {
-  /** One record of a stream. */
-  readChunk(chunk: JsonRecord): UpstreamFrame['events']
+  /** One record of a stream; `data` is its text. */
+  readChunk(chunk: JsonRecord, data: string): UpstreamFrame['events']
+  /** The events of a record that is known without parsing it; undefined: parse it. */
+  recognise?(data: string): UpstreamFrame['events'] | undefined
   /** The JSON of an answer that is not streamed. */
   readWhole(body: JsonRecord): UpstreamFrame['events']
   /** Whether this record ends the stream, before the connection does. */
@@ -136,7 +138,7 @@ function readBatch(
   reading: Reading,
   events: readonly ServerSentEvent[],
 ): { frames: UpstreamFrame[]; fault?: { error: unknown } } {
-  const { options, provider, reader } = reading
+  const { reader } = reading
   const frames: UpstreamFrame[] = []
   try {
     for (const { data, name } of events) {
@@ -144,7 +146,7 @@ function readBatch(
         reading.ended = true
         break
       }
-      const frame = { events: reader.readChunk(readChunk(options, provider, data)), data, name }
+      const frame = { events: readEvent(reading, data), data, name }
       if (!reading.began) reader.check?.()
       reading.began = true
       frames.push(frame)
@@ -185,14 +187,16 @@ async function readErrorText(reply: HttpReply): Promise<string> {
   }
 }
 
-function readChunk(options: UpstreamOptions, provider: ProviderName, data: string): JsonRecord {
+function readEvent({ options, provider, reader }: Reading, data: string): UpstreamFrame['events'] {
+  const known = reader.recognise?.(data)
+  if (known !== undefined) return known
   const chunk = parseJson(data)
   const first: unknown = Array.isArray(chunk) ? chunk[0] : chunk
   if (isRecord(first) && (first['error'] ?? null) !== null) {
     throw errorFromEvent(provider, chunk, clockOf(options).now())
   }
   if (!isRecord(chunk)) throw senseless(provider, 'an event is no JSON object')
-  return chunk
+  return reader.readChunk(chunk, data)
 }
 
 function clockOf(options: UpstreamOptions): Clock {

@@ -4,6 +4,7 @@ import type { ChatEvent, StopReason } from '../dialects/chat-types.ts'
 import { endedEarly, senseless } from './error-mapping.ts'
 import type { FrameReader } from './exchange.ts'
 import { type JsonRecord, listOf, numberOf, recordOf, textOf } from './json-values.ts'
+import { TextTemplate } from './text-template.ts'
 import type { ToolNames } from './tool-names.ts'
 import { openaiUsage } from './usage.ts'
 
@@ -33,8 +34,21 @@ export function createOpenaiReader(names: ToolNames): FrameReader {
     stopped: new Set(),
     opened: new Set(),
   }
+  const plain = new TextTemplate((chunk) => firstDelta(chunk)['content'])
   return {
-    readChunk: (chunk) => readChunk(state, chunk),
+    readChunk(chunk, data) {
+      const events = readChunk(state, chunk)
+      const [only] = events
+      if (events.length === 1 && only?.kind === 'text' && only.choice === 0) {
+        plain.learn(data, only.text)
+      }
+      return events
+    },
+    recognise(data) {
+      const text = plain.match(data)
+      if (text === undefined) return undefined
+      return text === '' ? [] : [{ kind: 'text', choice: 0, text }]
+    },
     readWhole: (body) => readWhole(state, body),
     isEnd: (data) => data === '[DONE]',
     checkEnd() {
@@ -42,6 +56,10 @@ export function createOpenaiReader(names: ToolNames): FrameReader {
       if (open || state.stopped.size === 0) throw endedEarly('openai')
     },
   }
+}
+
+function firstDelta(chunk: unknown): JsonRecord {
+  return recordOf(recordOf(listOf(recordOf(chunk)['choices'])[0])['delta'])
 }
 
 function readChunk(state: State, chunk: JsonRecord): ChatEvent[] {

@@ -22,7 +22,8 @@ const NONE = {
 
 function replay(reader: FrameReader, records: readonly object[]): ChatEvent[] {
   const events = records.flatMap((record) => {
-    const found = reader.readChunk({ ...record })
+    const data = JSON.stringify(record)
+    const found = reader.recognise?.(data) ?? reader.readChunk({ ...record }, data)
     reader.check?.()
     return found
   })
@@ -334,10 +335,11 @@ test('Google: each finish reason, with something produced and with nothing', () 
 
 test('Google: a blocked prompt is content_filtered, and its usage is told first', () => {
   const reader = createGoogleReader(names)
-  const events = reader.readChunk({
+  const blocked = {
     promptFeedback: { blockReason: 'SAFETY' },
     usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 },
-  })
+  }
+  const events = reader.readChunk(blocked, JSON.stringify(blocked))
   assert.equal(events.find((event) => event.kind === 'usage')?.usage.input_tokens, 8)
   assert.throws(() => reader.check?.(), { code: 'content_filtered' })
 })

@@ -439,8 +439,10 @@ test('a slow reader does not make the provider send faster than it reads', async
   await wait(400)
   assert.equal(sandbox.requests().at(-1)?.ending, 'open')
   assert.ok(process.memoryUsage().arrayBuffers - start < 16 * 1024 * 1024)
-  let count = 0
-  for (; count < 2_000; count += 1) await frames.next()
+  for (let count = 0; count < 2_000; ) {
+    const { value } = await frames.next()
+    count += value.length
+  }
   await frames.return?.()
   await wait(50)
   assert.equal(sandbox.requests().at(-1)?.ending, 'client_left')

@@ -1,0 +1,46 @@
+// Nearly every chunk of a stream is the one before with another text. Once such a chunk has been parsed, those
+// that differ from it in nothing but the characters of its text need no parsing: their text can be cut out.
+
+/** All that cannot stand in a JSON string as it is, and a little more. */
+const NEEDS_PARSING = /["\\\p{Cc}]/u
+/** So many chunks in a row that were like none before: this stream is not of that kind. */
+const MISSES_MAX = 4
+const PROBE = 'probe'
+
+export class TextTemplate {
+  readonly #textIn: (chunk: unknown) => unknown
+  #before = ''
+  #after = ''
+  #misses = 0
+
+  /** `textIn` finds the text in a parsed chunk. */
+  constructor(textIn: (chunk: unknown) => unknown) {
+    this.#textIn = textIn
+  }
+
+  /** The text of a chunk that is like the one learned; undefined: it has to be parsed. */
+  match(data: string): string | undefined {
+    const before = this.#before
+    const after = this.#after
+    if (before === '' || data.length < before.length + after.length) return undefined
+    if (!data.startsWith(before) || !data.endsWith(after)) return undefined
+    const text = data.slice(before.length, data.length - after.length)
+    if (NEEDS_PARSING.test(text)) return undefined
+    this.#misses = 0
+    return text
+  }
+
+  /** From a chunk that was parsed and holds this text and nothing else of meaning. */
+  learn(data: string, text: string): void {
+    if (this.#misses >= MISSES_MAX) return
+    this.#misses += 1
+    const at = data.lastIndexOf(JSON.stringify(text))
+    if (at === -1) return
+    const before = data.slice(0, at + 1)
+    const after = data.slice(at + 1 + JSON.stringify(text).length - 2)
+    // The same characters may stand in another place: only a text put there and found again proves it.
+    if (this.#textIn(JSON.parse(before + PROBE + after)) !== PROBE) return
+    this.#before = before
+    this.#after = after
+  }
+}
