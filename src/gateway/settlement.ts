@@ -1,5 +1,6 @@
 // What comes after: the price of what was used, charged and recorded in one transaction.
 
+import type { ChatModel } from '../catalog/models.ts'
 import { markupOf, priceUsage } from '../catalog/pricing.ts'
 import type { Settlement } from '../wallet/holds.ts'
 import type { SvcNumbers } from './dialects/dialect.ts'
@@ -56,7 +57,7 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord) {
     // The prices it was charged at: a later price list must not change what this row says.
     details: {
       upstream_id: order.model.upstream_id,
-      prices: order.model.prices,
+      prices: pricesOf(order.model),
       raw_usage: raw,
       request_id: call.request_id,
       provider_request_id: record.provider_request_id,
@@ -65,6 +66,18 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord) {
       outcome: record.outcome,
     },
   }
+}
+
+const prices_of_models = new WeakMap<ChatModel, Record<string, number>>()
+
+/** In plain numbers, for JSON; the same for every call to the model. */
+function pricesOf(model: ChatModel): Record<string, number> {
+  const known = prices_of_models.get(model)
+  if (known) return known
+  const listed = Object.entries(model.prices).map(([kind, price]) => [kind, Number(price)] as const)
+  const prices = Object.fromEntries(listed)
+  prices_of_models.set(model, prices)
+  return prices
 }
 
 function countCall(

@@ -19,9 +19,18 @@ export function formatDollars(credits: Credits): string {
   return `$${whole}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, '')}`
 }
 
-/** JSON for records written outside the serialiser (streams, logs): bigint as a plain number. */
+/**
+ * JSON for records written outside the serialiser (streams, logs): bigint as a plain number. Most hold none,
+ * and looking at every field for one costs five times as much as writing it.
+ */
 export function toJson(value: unknown): string {
-  return JSON.stringify(value, (_key, entry) => (typeof entry === 'bigint' ? Number(entry) : entry))
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return JSON.stringify(value, (_key, entry) =>
+      typeof entry === 'bigint' ? Number(entry) : entry,
+    )
+  }
 }
 
 /** An amount as a person types it: `10`, `$2.50`. Undefined where it is none, or none that can be kept. */

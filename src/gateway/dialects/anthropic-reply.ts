@@ -1,10 +1,9 @@
 // Writes whole messages: translated from neutral events, or the provider's own with our numbers.
 
-import { toJson } from '../../platform/money.ts'
 import { type AnswerBlock, type Choice, collectAnswer, stopReasonOf } from './answer.ts'
 import { isObject } from './body-fields.ts'
 import type { StopReason, Usage } from './chat-types.ts'
-import type { WholeAnswer } from './dialect.ts'
+import { presentNumbers, type WholeAnswer } from './dialect.ts'
 
 const STOP_REASONS = {
   end: 'end_turn',
@@ -17,7 +16,7 @@ const STOP_REASONS = {
 export function formatAnthropicReply({ model, created, events, svc }: WholeAnswer): string {
   const answer = collectAnswer(events)
   const choice = answer.choices.find(({ index }) => index === 0)
-  return toJson({
+  return JSON.stringify({
     id: answer.id || fallbackId(created),
     type: 'message',
     role: 'assistant',
@@ -26,7 +25,7 @@ export function formatAnthropicReply({ model, created, events, svc }: WholeAnswe
     stop_reason: choice ? stopReason(choice) : 'end_turn',
     stop_sequence: choice?.stop?.stop_sequence ?? null,
     usage: { ...toAnthropicUsage(answer.usage), ...cacheSplit(answer.usage) },
-    svc,
+    svc: presentNumbers(svc),
   })
 }
 

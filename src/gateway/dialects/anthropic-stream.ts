@@ -3,11 +3,16 @@
 // they began. The first is written as it comes, the others wait. The first gives way as soon as another block
 // waits and nothing more can come for it: text and thought at once, a tool call when its arguments are whole.
 
-import { toJson } from '../../platform/money.ts'
 import { NO_USAGE } from './answer.ts'
 import { fallbackId, toAnthropicUsage, toStopReason } from './anthropic-reply.ts'
 import type { ChatEvent, StopReason, Usage } from './chat-types.ts'
-import type { DialectStream, ProviderFrame, StreamOptions, SvcNumbers } from './dialect.ts'
+import {
+  type DialectStream,
+  type ProviderFrame,
+  presentNumbers,
+  type StreamOptions,
+  type SvcNumbers,
+} from './dialect.ts'
 import { findMember, replaceValue } from './json-scan.ts'
 import { ObjectEnd } from './object-end.ts'
 
@@ -56,11 +61,11 @@ export class AnthropicStream implements DialectStream {
     return toEvent(type, type === 'message_start' ? this.#rename(data) : data)
   }
 
-  finish({ credits_used, balance_before, balance_after }: SvcNumbers): string {
-    const numbers = { type: 'ping', credits_used, balance_before, balance_after }
+  finish(svc: SvcNumbers): string {
+    const { billing_mode: _mode, ...numbers } = presentNumbers(svc)
     const end = this.#relayed ? '' : this.#writeEnd()
     const stop = toEvent('message_stop', '{"type":"message_stop"}')
-    return end + stop + toEvent('svc_usage', toJson(numbers))
+    return end + stop + toEvent('svc_usage', JSON.stringify({ type: 'ping', ...numbers }))
   }
 
   fail(body: string): string {

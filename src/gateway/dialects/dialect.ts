@@ -11,6 +11,21 @@ export type SvcNumbers = {
   billing_mode: 'developer' | 'user'
 }
 
+/** As clients see them. No balance is larger than what a JSON reader takes exactly. */
+export function presentNumbers({
+  credits_used,
+  balance_before,
+  balance_after,
+  billing_mode,
+}: SvcNumbers) {
+  return {
+    credits_used: Number(credits_used),
+    balance_before: Number(balance_before),
+    balance_after: Number(balance_after),
+    billing_mode,
+  }
+}
+
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 export type WholeAnswer = {

@@ -1,9 +1,8 @@
 // Writes whole chat completions: translated from neutral events, or the provider's own with our numbers.
 
-import { toJson } from '../../platform/money.ts'
 import { type AnswerBlock, type Choice, collectAnswer, stopReasonOf } from './answer.ts'
 import type { StopReason, Usage } from './chat-types.ts'
-import type { WholeAnswer } from './dialect.ts'
+import { presentNumbers, type WholeAnswer } from './dialect.ts'
 
 export const FINISH_REASONS = {
   end: 'stop',
@@ -15,7 +14,7 @@ export const FINISH_REASONS = {
 
 export function formatOpenAiReply({ model, created, events, svc }: WholeAnswer): string {
   const answer = collectAnswer(events)
-  return toJson({
+  return JSON.stringify({
     id: answer.id || fallbackId(created),
     object: 'chat.completion',
     created: toSeconds(created),
@@ -27,7 +26,7 @@ export function formatOpenAiReply({ model, created, events, svc }: WholeAnswer):
       finish_reason: FINISH_REASONS[stopReasonOf(choice)],
     })),
     usage: toOpenAiUsage(answer.usage),
-    svc,
+    svc: presentNumbers(svc),
   })
 }
 

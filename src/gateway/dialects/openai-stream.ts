@@ -2,10 +2,15 @@
 // and tool calls, and at the end, after settlement, finish chunks, usage if asked for, [DONE] and our numbers.
 // Relayed: the provider's chunks under the public model name, without the usage the client did not ask for.
 
-import { toJson } from '../../platform/money.ts'
 import { NO_USAGE } from './answer.ts'
 import type { ChatEvent, StopReason, Usage } from './chat-types.ts'
-import type { DialectStream, ProviderFrame, StreamOptions, SvcNumbers } from './dialect.ts'
+import {
+  type DialectStream,
+  type ProviderFrame,
+  presentNumbers,
+  type StreamOptions,
+  type SvcNumbers,
+} from './dialect.ts'
 import { findMember, removeMember, replaceValue } from './json-scan.ts'
 import {
   extraContent,
@@ -83,8 +88,8 @@ export class OpenAiStream implements DialectStream {
   }
 
   finish(svc: SvcNumbers): string {
-    const { credits_used, balance_before, balance_after } = svc
-    const trailer = toJson({ choices: [], svc: { credits_used, balance_before, balance_after } })
+    const { billing_mode: _mode, ...numbers } = presentNumbers(svc)
+    const trailer = JSON.stringify({ choices: [], svc: numbers })
     const end = this.#relayed ? '' : this.#writeEnd()
     return `${end}${toData('[DONE]')}${toData(trailer)}`
   }

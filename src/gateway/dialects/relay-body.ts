@@ -2,15 +2,14 @@
 // touched.
 
 import { ApiError } from '../../platform/errors.ts'
-import { toJson } from '../../platform/money.ts'
-import type { SvcNumbers } from './dialect.ts'
+import { presentNumbers, type SvcNumbers } from './dialect.ts'
 import { appendMember, findMember, replaceValue } from './json-scan.ts'
 
 /** The same in both formats: `model` and `svc` are members of the body itself. */
 export function relayBody(body: string, model: string, svc: SvcNumbers): string {
   const member = findMember(body, 'model')
   const renamed = member ? replaceValue(body, member, JSON.stringify(model)) : body
-  const answer = appendMember(renamed, 'svc', toJson(svc))
+  const answer = appendMember(renamed, 'svc', JSON.stringify(presentNumbers(svc)))
   if (answer === undefined) {
     throw new ApiError('upstream_error', { detail: 'The answer is not a JSON object.' })
   }
