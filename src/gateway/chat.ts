@@ -19,10 +19,10 @@ const KEEP_ALIVE_MS = 15_000
 export async function completeChat(
   parts: ChatParts,
   call: ChatCall,
-  gone: AbortSignal,
+  client: EventStream,
 ): Promise<string> {
   const order = await placeOrder(parts, call)
-  return await withAnswer(parts, { call, order, gone }, async (answer) => {
+  return await withAnswer(parts, { call, order, client }, async (answer) => {
     const frames: UpstreamFrame[] = []
     for (let read = await answer.read(); read; read = await answer.read()) frames.push(...read)
     const svc = await conclude(parts, { call, order, answer })
@@ -43,7 +43,7 @@ export async function streamChat(
   client: EventStream,
 ): Promise<void> {
   const order = await placeOrder(parts, call)
-  await withAnswer(parts, { call, order, gone: client.gone }, async (answer) => {
+  await withAnswer(parts, { call, order, client }, async (answer) => {
     if (answer.fault) {
       const svc = await conclude(parts, { call, order, answer })
       throw svc ? withoutRetry(answer.fault) : answer.fault
@@ -90,15 +90,17 @@ async function guarded<Result>(
   }
 }
 
-type Asked = { call: ChatCall; order: Order; gone: AbortSignal }
+type Asked = { call: ChatCall; order: Order; client: EventStream }
 
 async function withAnswer<Result>(
   parts: ChatParts,
-  { call, order, gone }: Asked,
+  { call, order, client }: Asked,
   work: (answer: Answer) => Promise<Result>,
 ): Promise<Result> {
   const policy = disconnectPolicy(order.model, reasons(call.request))
-  const departure = new Departure(gone, { policy, drains: parts.drains, stop: call.stop })
+  const departure = new Departure({ policy, drains: parts.drains })
+  client.onLeave(() => departure.leave())
+  call.onStop(() => departure.end())
   try {
     const answer = new Answer(call, order, departure)
     await answer.open(call, order)

@@ -9,29 +9,17 @@ const DRAINS_MAX = 200
 
 export type Drains = { open: number }
 
-export type DepartureOptions = {
-  policy: ChatModel['on_disconnect']
-  drains: Drains
-  /** The process ends: what is still under way has no more time. */
-  stop: AbortSignal
-}
-
 export class Departure {
   readonly #abort = new AbortController()
   readonly #drains: Drains
   readonly #policy: ChatModel['on_disconnect']
-  readonly #gone: AbortSignal
-  readonly #stop: AbortSignal
   #timer: NodeJS.Timeout | undefined
+  #closed = false
+  client_left = false
 
-  constructor(gone: AbortSignal, options: DepartureOptions) {
-    this.#gone = gone
-    this.#stop = options.stop
-    this.#stop.addEventListener('abort', this.#end, { once: true })
+  constructor(options: { policy: ChatModel['on_disconnect']; drains: Drains }) {
     this.#policy = options.policy
     this.#drains = options.drains
-    if (gone.aborted) this.#leave()
-    else gone.addEventListener('abort', this.#leave, { once: true })
   }
 
   /** Ends the provider's call. */
@@ -39,29 +27,30 @@ export class Departure {
     return this.#abort.signal
   }
 
-  get client_left(): boolean {
-    return this.#gone.aborted
+  /** The client has left. */
+  leave(): void {
+    this.client_left = true
+    if (this.#closed || this.#timer !== undefined) return
+    if (this.#policy === 'cancel' || this.#drains.open >= DRAINS_MAX) {
+      this.end()
+      return
+    }
+    this.#drains.open++
+    this.#timer = setTimeout(() => this.end(), DRAIN_LIMIT_MS)
+    this.#timer.unref()
+  }
+
+  /** What is still under way has no more time. */
+  end(): void {
+    if (!this.#closed) this.#abort.abort()
   }
 
   /** The call is over: nothing is left to end. */
   close(): void {
-    this.#gone.removeEventListener('abort', this.#leave)
-    this.#stop.removeEventListener('abort', this.#end)
+    this.#closed = true
     if (this.#timer === undefined) return
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#drains.open--
-  }
-
-  readonly #end = (): void => this.#abort.abort()
-
-  readonly #leave = (): void => {
-    if (this.#policy === 'cancel' || this.#drains.open >= DRAINS_MAX) {
-      this.#end()
-      return
-    }
-    this.#drains.open++
-    this.#timer = setTimeout(this.#end, DRAIN_LIMIT_MS)
-    this.#timer.unref()
   }
 }

@@ -1,7 +1,6 @@
 // The client's end of a streamed answer: waits while the client reads slowly, and notices when it leaves.
 
-import { once } from 'node:events'
-import type { OutgoingHttpHeaders } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
 /** A client that takes nothing for this long has left, whatever its connection says. */
@@ -9,7 +8,8 @@ const STALL_LIMIT_MS = 60_000
 
 export class EventStream {
   readonly #reply: FastifyReply
-  readonly #gone = new AbortController()
+  #left = false
+  #onLeave: (() => void) | undefined
   readonly #stall_limit_ms: number
   #written_at = performance.now()
 
@@ -17,15 +17,23 @@ export class EventStream {
     this.#reply = reply
     this.#stall_limit_ms = options.stall_limit_ms ?? STALL_LIMIT_MS
     // It may have left before anybody listened.
-    if (reply.raw.destroyed) this.#gone.abort()
+    this.#left = reply.raw.destroyed
     reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) this.#gone.abort()
+      if (reply.raw.writableFinished || this.#left) return
+      this.#left = true
+      this.#onLeave?.()
     })
   }
 
-  /** Aborts when the client leaves before the end. */
-  get gone(): AbortSignal {
-    return this.#gone.signal
+  /** Whether the client has left before the end. */
+  get left(): boolean {
+    return this.#left
+  }
+
+  /** Tells one listener when it leaves, at once if it has. */
+  onLeave(listener: () => void): void {
+    if (this.#left) listener()
+    else this.#onLeave = listener
   }
 
   /** From here on an error can only be told inside the stream. */
@@ -44,11 +52,11 @@ export class EventStream {
 
   /** Resolves when the client has room for more, or has left. */
   async write(text: string): Promise<void> {
-    if (text === '' || this.gone.aborted) return
+    if (text === '' || this.#left) return
     this.#written_at = performance.now()
     if (this.#reply.raw.write(text)) return
     const stalled = setTimeout(() => this.#reply.raw.destroy(), this.#stall_limit_ms)
-    await once(this.#reply.raw, 'drain', { signal: this.gone }).catch(() => {})
+    await drained(this.#reply.raw)
     clearTimeout(stalled)
   }
 
@@ -66,4 +74,15 @@ export class EventStream {
   end(): void {
     this.#reply.raw.end()
   }
+}
+
+/** Also when it will never be, because the client has left. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.on('drain', done).on('close', done)
+  })
 }

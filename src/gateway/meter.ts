@@ -39,9 +39,9 @@ export class Meter {
   }
 
   conclude(): Metered {
-    this.#count()
     if (this.#usage && this.#is_final)
       return { usage: this.#usage, estimated: false, raw: this.#raw }
+    this.#count()
     const reported = this.#usage ?? nothingBut(this.#estimatePrompt())
     const output_tokens = Math.max(reported.output_tokens, this.#counted)
     return { usage: { ...reported, output_tokens }, estimated: true, raw: this.#raw ?? null }

@@ -164,20 +164,20 @@ async function answerChat(
   const payer = await resolvePayer(parts, request)
   const client = new EventStream(reply)
   const caller = callerOf(request)
-  return await parts.running.run(async (stop) => {
+  return await parts.running.run(async (onStop) => {
     const call: ChatCall = {
       dialect,
       request: chat,
       key: caller.kind === 'key' ? caller : null,
       payer,
       request_id: request.id,
-      stop,
+      onStop,
     }
     if (chat.stream) {
       await streamChat(parts, call, client)
       return reply
     }
-    const body = await completeChat(parts, call, client.gone)
+    const body = await completeChat(parts, call, client)
     return reply.type('application/json; charset=utf-8').serializer(String).send(body)
   })
 }

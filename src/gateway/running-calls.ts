@@ -6,25 +6,37 @@ import { setTimeout as wait } from 'node:timers/promises'
 /** Of the ten seconds that a stopping process gives its last handlers; the rest is for settling. */
 const FINISH_MS = 4_000
 
-export class RunningCalls {
-  readonly #open = new Map<AbortController, Promise<unknown>>()
+/** Says whom to tell when the process ends; whoever comes too late is told at once. */
+export type OnStop = (listener: () => void) => void
 
-  async run<Result>(work: (stop: AbortSignal) => Promise<Result>): Promise<Result> {
-    const stop = new AbortController()
-    const running = work(stop.signal)
-    this.#open.set(stop, running)
+type RunningCall = { work: Promise<unknown> | undefined; stopped: boolean; tell: () => void }
+
+export class RunningCalls {
+  readonly #open = new Set<RunningCall>()
+
+  async run<Result>(work: (onStop: OnStop) => Promise<Result>): Promise<Result> {
+    const call: RunningCall = { work: undefined, stopped: false, tell: () => {} }
+    this.#open.add(call)
     try {
+      const running = work((listener) => {
+        if (call.stopped) listener()
+        else call.tell = listener
+      })
+      call.work = running
       return await running
     } finally {
-      this.#open.delete(stop)
+      this.#open.delete(call)
     }
   }
 
   /** Resolves when no call is left. */
   async finish(): Promise<void> {
-    const settled = Promise.allSettled(this.#open.values())
+    const settled = Promise.allSettled([...this.#open].map((call) => call.work))
     await Promise.race([settled, wait(FINISH_MS, undefined, { ref: false })])
-    for (const stop of this.#open.keys()) stop.abort()
+    for (const call of this.#open) {
+      call.stopped = true
+      call.tell()
+    }
     await settled
   }
 }

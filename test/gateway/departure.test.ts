@@ -341,10 +341,8 @@ async function readUntil(
 test('a drain ends after two minutes, whatever the provider does', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const drains = { open: 0 }
-  const gone = new AbortController()
-  const stop = new AbortController()
-  const departure = new Departure(gone.signal, { policy: 'drain', drains, stop: stop.signal })
-  gone.abort()
+  const departure = new Departure({ policy: 'drain', drains })
+  departure.leave()
   assert.deepEqual([drains.open, departure.signal.aborted], [1, false])
   t.mock.timers.tick(119_999)
   assert.equal(departure.signal.aborted, false)
