@@ -9,13 +9,13 @@ const FINISH_MS = 4_000
 /** Says whom to tell when the process ends; whoever comes too late is told at once. */
 export type OnStop = (listener: () => void) => void
 
-type RunningCall = { work: Promise<unknown> | undefined; stopped: boolean; tell: () => void }
+type RunningCall = { work: Promise<unknown>; stopped: boolean; tell: () => void }
 
 export class RunningCalls {
   readonly #open = new Set<RunningCall>()
 
   async run<Result>(work: (onStop: OnStop) => Promise<Result>): Promise<Result> {
-    const call: RunningCall = { work: undefined, stopped: false, tell: () => {} }
+    const call: RunningCall = { work: Promise.resolve(), stopped: false, tell: () => {} }
     this.#open.add(call)
     try {
       const running = work((listener) => {

@@ -22,9 +22,11 @@ export class TextTemplate {
   match(data: string): string | undefined {
     const before = this.#before
     const after = this.#after
-    if (before === '' || data.length < before.length + after.length) return undefined
-    if (!data.startsWith(before) || !data.endsWith(after)) return undefined
-    const text = data.slice(before.length, data.length - after.length)
+    const text_end = data.length - after.length
+    if (before === '' || text_end < before.length) return undefined
+    // As fast as memory is compared; `startsWith` goes from character to character.
+    if (data.slice(text_end) !== after || data.slice(0, before.length) !== before) return undefined
+    const text = data.slice(before.length, text_end)
     if (NEEDS_PARSING.test(text)) return undefined
     this.#misses = 0
     return text
@@ -34,10 +36,11 @@ export class TextTemplate {
   learn(data: string, text: string): void {
     if (this.#misses >= MISSES_MAX) return
     this.#misses += 1
-    const at = data.lastIndexOf(JSON.stringify(text))
+    const quoted = JSON.stringify(text)
+    const at = data.lastIndexOf(quoted)
     if (at === -1) return
     const before = data.slice(0, at + 1)
-    const after = data.slice(at + 1 + JSON.stringify(text).length - 2)
+    const after = data.slice(at + quoted.length - 1)
     // The same characters may stand in another place: only a text put there and found again proves it.
     if (this.#textIn(JSON.parse(before + PROBE + after)) !== PROBE) return
     this.#before = before
