@@ -130,12 +130,17 @@ function dearestInput(
   prices: TokenPrices,
   cache_write: CallBounds['cache_write'],
 ): bigint {
-  const possible = [prices.input, prices.cache_read]
   const on_demand = model.provider === 'anthropic'
-  if (!on_demand || cache_write !== false) possible.push(prices.cache_write_5m)
-  if (!on_demand || cache_write === true || cache_write === '1h')
-    possible.push(prices.cache_write_1h)
-  return possible.reduce((most, price) => (price > most ? price : most), 0n)
+  let dearest = larger(prices.input, prices.cache_read)
+  if (!on_demand || cache_write !== false) dearest = larger(dearest, prices.cache_write_5m)
+  if (!on_demand || cache_write === true || cache_write === '1h') {
+    dearest = larger(dearest, prices.cache_write_1h)
+  }
+  return dearest
+}
+
+function larger(left: bigint, right: bigint): bigint {
+  return left > right ? left : right
 }
 
 function toCount(quantity: number): bigint {

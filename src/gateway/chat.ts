@@ -117,7 +117,7 @@ async function conclude(
 ): Promise<SvcNumbers | undefined> {
   if (answer.is_free) {
     await parts.ledger().release(order.hold)
-    parts.metrics.gateway_calls.labels(order.model.name, 'free').inc()
+    parts.metrics.gateway_calls.add([order.model.name, 'free'])
     return undefined
   }
   try {

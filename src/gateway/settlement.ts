@@ -89,15 +89,15 @@ function countCall(
   const { metrics } = parts
   const model = order.model.name
   const { usage } = record.metered
-  metrics.gateway_calls.labels(model, record.outcome).inc()
-  metrics.gateway_tokens
-    .labels(model, 'input')
-    .inc(usage.input_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens)
-  metrics.gateway_tokens.labels(model, 'cached').inc(usage.cache_read_tokens)
-  metrics.gateway_tokens.labels(model, 'output').inc(usage.output_tokens)
-  metrics.gateway_credits.labels(model).inc(Number(settlement.credits_used))
-  metrics.gateway_seconds.labels(model, 'total').observe(record.total_ms / 1000)
+  const input_tokens =
+    usage.input_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+  metrics.gateway_calls.add([model, record.outcome])
+  metrics.gateway_tokens.add([model, 'input'], input_tokens)
+  metrics.gateway_tokens.add([model, 'cached'], usage.cache_read_tokens)
+  metrics.gateway_tokens.add([model, 'output'], usage.output_tokens)
+  metrics.gateway_credits.add([model], Number(settlement.credits_used))
+  metrics.gateway_seconds.observe([model, 'total'], record.total_ms / 1000)
   if (record.first_byte_ms !== undefined) {
-    metrics.gateway_seconds.labels(model, 'first_byte').observe(record.first_byte_ms / 1000)
+    metrics.gateway_seconds.observe([model, 'first_byte'], record.first_byte_ms / 1000)
   }
 }

@@ -1,7 +1,7 @@
 // Prometheus metrics. One registry for each process, made in compose.ts.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { asMetric, RequestDurations } from './request-durations.ts'
+import { asMetric, HotCounter, HotHistogram } from './hot-metrics.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -13,8 +13,16 @@ export function createMetrics() {
   const registers = [registry]
   const cache_counts = new Map<string, Record<string, number>>()
   registry.registerMetric(credentialCacheCounter(cache_counts))
-  const http_requests = new RequestDurations(SECONDS)
-  registry.registerMetric(asMetric(http_requests))
+  const http_requests = new HotHistogram({
+    name: 'svc_http_request_seconds',
+    help: 'Requests by route, method and status, with the time until the reply was sent.',
+    labels: ['method', 'route', 'status'],
+    buckets: SECONDS,
+  })
+  const gateway = createGatewayMetrics()
+  for (const metric of [http_requests, ...Object.values(gateway)]) {
+    registry.registerMetric(asMetric(metric))
+  }
   return {
     registry,
     /** Counts that are kept as plain numbers, because they change with every request, and read when asked. */
@@ -62,12 +70,39 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
+    ...gateway,
     ...createLedgerMetrics(registers),
     mails: new Counter({
       name: 'svc_mails_total',
       help: 'Mails by purpose and outcome.',
       labelNames: ['purpose', 'outcome'] as const,
       registers,
+    }),
+  }
+}
+
+function createGatewayMetrics() {
+  return {
+    gateway_calls: new HotCounter({
+      name: 'svc_gateway_calls_total',
+      help: 'Calls by model and outcome: complete, failed, client_left, free (the provider failed first).',
+      labels: ['model', 'outcome'],
+    }),
+    gateway_tokens: new HotCounter({
+      name: 'svc_gateway_tokens_total',
+      help: 'Tokens by model and kind: input, cached, output.',
+      labels: ['model', 'kind'],
+    }),
+    gateway_credits: new HotCounter({
+      name: 'svc_gateway_credits_total',
+      help: 'Credits charged by model.',
+      labels: ['model'],
+    }),
+    gateway_seconds: new HotHistogram({
+      name: 'svc_gateway_seconds',
+      help: 'Time of calls by model: first_byte and total, as the provider took them.',
+      labels: ['model', 'phase'],
+      buckets: SECONDS,
     }),
   }
 }
@@ -93,31 +128,6 @@ function createLedgerMetrics(registers: Registry[]) {
       name: 'svc_ledger_failures_total',
       help: 'Batches that failed (retry, conflict, refused) and items turned away or given up.',
       labelNames: ['lane', 'reason'] as const,
-      registers,
-    }),
-    gateway_calls: new Counter({
-      name: 'svc_gateway_calls_total',
-      help: 'Calls by model and outcome: complete, failed, client_left, free (the provider failed first).',
-      labelNames: ['model', 'outcome'] as const,
-      registers,
-    }),
-    gateway_tokens: new Counter({
-      name: 'svc_gateway_tokens_total',
-      help: 'Tokens by model and kind: input, cached, output.',
-      labelNames: ['model', 'kind'] as const,
-      registers,
-    }),
-    gateway_credits: new Counter({
-      name: 'svc_gateway_credits_total',
-      help: 'Credits charged by model.',
-      labelNames: ['model'] as const,
-      registers,
-    }),
-    gateway_seconds: new Histogram({
-      name: 'svc_gateway_seconds',
-      help: 'Time of calls by model: first_byte and total, as the provider took them.',
-      labelNames: ['model', 'phase'] as const,
-      buckets: SECONDS,
       registers,
     }),
     ledger_holds: new Counter({
