@@ -24,6 +24,9 @@ const PACED_LOAD: Load = { stream: true, pace_ms: 20, callers: 100 }
 const WARM_UP_REQUESTS = 10_000
 const WARM_UP_STREAMS = 1_000
 
+/** Those of `npm start`. */
+const START_FLAGS = ['--max-semi-space-size=64']
+
 const { values: flags } = parseArgs({
   options: {
     seconds: { type: 'string', default: '2' },
@@ -68,7 +71,7 @@ async function startTargets(payers: Payers): Promise<Target[]> {
   const service = await servers.start(
     'gateway-server.ts',
     ['service', upstream.url, postgres.url],
-    profile,
+    [...START_FLAGS, ...profile],
   )
   const common = { headers: { authorization: 'Bearer bench' }, postgres_pid: undefined }
   const custom_host = `${upstream.url}/v1`
