@@ -13,7 +13,7 @@ if (!existsSync(node)) {
   process.exit(1)
 }
 const cache = fileURLToPath(new URL('../node_modules/.cache/node', import.meta.url))
-const child = spawn(node, [command, ...process.argv.slice(2)], {
+const child = spawn(node, ['--max-semi-space-size=64', command, ...process.argv.slice(2)], {
   stdio: 'inherit',
   env: { NODE_COMPILE_CACHE: cache, ...process.env },
 })

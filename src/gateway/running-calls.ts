@@ -29,10 +29,10 @@ export class RunningCalls {
     }
   }
 
-  /** Resolves when no call is left. */
-  async finish(): Promise<void> {
+  /** Resolves when no call is left; those that are not over in time are told to end. */
+  async finish(within_ms = FINISH_MS): Promise<void> {
     const settled = Promise.allSettled([...this.#open].map((call) => call.work))
-    await Promise.race([settled, wait(FINISH_MS, undefined, { ref: false })])
+    await Promise.race([settled, wait(within_ms, undefined, { ref: false })])
     for (const call of this.#open) {
       call.stopped = true
       call.tell()

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
+import { RunningCalls } from './running-calls.ts'
+
+test('a stop waits a while, then tells every call, also one that asks only afterwards', async () => {
+  const running = new RunningCalls()
+  const [early, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const told: string[] = []
+  const calls = [
+    running.run(async (onStop) => {
+      onStop(() => told.push('early'))
+      await early.promise
+    }),
+    running.run(async (onStop) => {
+      await late.promise
+      onStop(() => told.push('late'))
+    }),
+    running.run(async () => 'over'),
+  ]
+  assert.equal(await calls[2], 'over')
+  let finished = false
+  const finish = running.finish(20).then(() => {
+    finished = true
+  })
+  await turn()
+  assert.deepEqual(told, [])
+  await wait(40)
+  assert.deepEqual(told, ['early'])
+  late.resolve()
+  await turn()
+  assert.deepEqual([told, finished], [['early', 'late'], false])
+  early.resolve()
+  await Promise.all([finish, ...calls])
+})
