@@ -3,7 +3,7 @@
 --   app_connection   one user and one app: the user's spending cap, and whether they are connected
 --   oauth_grant      one consent; the family of every token that came of it. Ending it ends them all
 --   hosted_link      the developer's own name for a user, where the server keeps the grant
--- Whoever changes grants locks in this order: links (by advisory lock), grants, connections, wallets; several
+-- Whoever changes grants locks in this order: links (by advisory lock), apps, grants, connections, wallets; several
 -- of one kind in the order of their ids.
 
 create table app (
@@ -38,6 +38,8 @@ create table app_connection (
   account_id uuid references account (id) on delete set null,
   -- What the app may spend in a month (UTC); null is without limit.
   monthly_cap_credits bigint,
+  -- The markup that the user saw and allowed last: a higher one of the app does not hold for them.
+  agreed_markup_bps integer not null,
   created_at timestamptz not null,
   -- Since when at least one grant is live; null while none is.
   connected_at timestamptz,

@@ -144,7 +144,8 @@ function oneAppRoutes(app: App, parts: AppParts): void {
         tags: TAGS,
         operationId: 'change_app',
         summary: 'Change an app',
-        description: 'Takes effect at once, also for tokens that were issued before.',
+        description:
+          'Takes effect at once, also for tokens that were issued before. Only a higher markup holds for nobody until they have seen and allowed it.',
         params: AppParams,
         body: AppChange,
         response: { 200: AppDescription },

@@ -92,7 +92,10 @@ export async function readApp(db: Queryable, owned: OwnedApp): Promise<AppRow> {
   return app ?? notFound()
 }
 
-/** What users granted is read with the app's present scopes and markup, so a change holds for the next call. */
+/**
+ * What users granted is read with the app's present scopes and markup, so a change holds for the next call.
+ * Only a markup above the one that a user agreed to waits for their next consent.
+ */
 export async function changeApp(
   parts: AppParts,
   owned: OwnedApp,

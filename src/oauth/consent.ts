@@ -44,12 +44,15 @@ async function insertApproval(
     app_id: app.id,
     account_id: approval.account_id,
     created_at: now,
+    agreed_markup_bps: app.markup_bps,
   })
   const { account_id, monthly_cap_credits } = approval
   if (monthly_cap_credits !== undefined) {
     const { client_id } = app
     await changeCap(parts, tx, { connection, client_id, account_id, monthly_cap_credits })
   }
+  // The markup that was agreed to holds for the tokens of earlier consents too.
+  await parts.feed.invalidate(tx, [`connection:${connection.id}`])
   const grant_id = mintId({ at: now })
   await insertGrant(tx, {
     id: grant_id,
@@ -104,5 +107,14 @@ function sign(secret: string, subject: string | AuthorizationRequest, expires_ms
 function describeSubject(subject: string | AuthorizationRequest): unknown {
   if (typeof subject === 'string') return subject
   const { app, redirect_uri, scopes, code_challenge, state, external_user_id } = subject
-  return [app.client_id, redirect_uri, scopes, code_challenge, state ?? null, external_user_id]
+  const { client_id, markup_bps } = app
+  return [
+    client_id,
+    markup_bps,
+    redirect_uri,
+    scopes,
+    code_challenge,
+    state ?? null,
+    external_user_id,
+  ]
 }

@@ -226,3 +226,38 @@ test('an external id that moves to another user tells of the one who left and th
     ],
   )
 })
+
+test('a markup that is raised holds for nobody who has not seen it; a lower one holds at once', async () => {
+  const raised = await createOAuthApp(service, developer, { markup_percent: 10 })
+  const person = await service.register()
+  const { access_token } = await connect(service, { app: raised, user: person })
+  const setMarkup = (markup_percent: number) =>
+    service.request({
+      method: 'PATCH',
+      url: `/developers/apps/${raised.id}`,
+      headers: { ...developer.bearer, 'content-type': 'application/json' },
+      payload: JSON.stringify({ markup_percent }),
+    })
+  const shareOfNextCall = async () => {
+    service.clock.advance(1000)
+    await chat(bearer(access_token))
+    const [row] = await sql(
+      service.database_url,
+      `select cost_credits::int as cost, markup_credits::int as markup from usage_event
+       where wallet_id = $1 order by id desc limit 1`,
+      [person.user_id],
+    )
+    const cost = Number(row?.['cost'])
+    return [0, 5, 10, 100].find(
+      (share) => Number(row?.['markup']) === Math.floor((cost * share) / 100),
+    )
+  }
+  assert.equal(await shareOfNextCall(), 10)
+  await setMarkup(100)
+  assert.equal(await shareOfNextCall(), 10)
+  await setMarkup(5)
+  assert.equal(await shareOfNextCall(), 5)
+  await setMarkup(100)
+  await connect(service, { app: raised, user: person })
+  assert.equal(await shareOfNextCall(), 100)
+})

@@ -17,9 +17,9 @@ const CONNECTION_COLUMNS = 'id, app_id, account_id, monthly_cap_credits, connect
 
 const OPEN_CONNECTION = statement<ConnectionRow>(
   'oauth.open_connection',
-  `insert into app_connection as c (id, app_id, account_id, created_at)
-   values ($1::uuid, $2::uuid, $3::uuid, $4::timestamptz)
-   on conflict (account_id, app_id) do update set app_id = c.app_id
+  `insert into app_connection (id, app_id, account_id, created_at, agreed_markup_bps)
+   values ($1::uuid, $2::uuid, $3::uuid, $4::timestamptz, $5::integer)
+   on conflict (account_id, app_id) do update set agreed_markup_bps = excluded.agreed_markup_bps
    returning ${CONNECTION_COLUMNS}`,
 )
 
@@ -90,7 +90,7 @@ export type ListedConnectionRow = ConnectionRow & {
 const LIST_CONNECTIONS = statement<ListedConnectionRow>(
   'oauth.list_connections',
   `select c.id, c.app_id, c.account_id, c.monthly_cap_credits, c.connected_at, a.client_id, a.name,
-     a.markup_bps, g.scopes, g.external_user_ids
+     least(a.markup_bps, c.agreed_markup_bps) as markup_bps, g.scopes, g.external_user_ids
    from app_connection c
    join app a on a.id = c.app_id
    cross join lateral (
@@ -123,10 +123,17 @@ const LIST_CONNECTIONS = statement<ListedConnectionRow>(
 
 export async function openConnection(
   tx: Tx,
-  given: { id: string; app_id: string; account_id: string; created_at: Date },
+  given: {
+    id: string
+    app_id: string
+    account_id: string
+    created_at: Date
+    agreed_markup_bps: number
+  },
 ): Promise<ConnectionRow> {
-  const { id, app_id, account_id, created_at } = given
-  const [row] = await tx.run(OPEN_CONNECTION, [id, app_id, account_id, created_at])
+  const { id, app_id, account_id, created_at, agreed_markup_bps } = given
+  const values = [id, app_id, account_id, created_at, agreed_markup_bps]
+  const [row] = await tx.run(OPEN_CONNECTION, values)
   if (!row) throw new Error('an upsert returned no row')
   return row
 }

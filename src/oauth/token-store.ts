@@ -20,7 +20,7 @@ export type UserRow = {
 }
 
 const USER_COLUMNS = `g.id as grant_id, g.connection_id, c.account_id, a.client_id, a.developer_id,
-     a.allowed_scopes, a.markup_bps, c.monthly_cap_credits`
+     a.allowed_scopes, least(a.markup_bps, c.agreed_markup_bps) as markup_bps, c.monthly_cap_credits`
 
 const INSERT_ACCESS_TOKEN = statement<object>(
   'oauth.insert_access_token',

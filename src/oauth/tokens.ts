@@ -95,9 +95,14 @@ export function describeUser(row: UserRow) {
   }
 }
 
-/** What makes a look-up stale: the end of the grant, a change of the app or of the user's cap. */
+/** What makes a look-up stale: the end of the grant or account, a change of the app or of the user's cap. */
 export function userTags(row: UserRow): string[] {
-  return [`grant:${row.grant_id}`, `app:${row.client_id}`, `connection:${row.connection_id}`]
+  return [
+    `grant:${row.grant_id}`,
+    `app:${row.client_id}`,
+    `connection:${row.connection_id}`,
+    ...(row.account_id === null ? [] : [`account:${row.account_id}`]),
+  ]
 }
 
 function later(from: Date, seconds: number): Date {
