@@ -105,6 +105,7 @@ create table oauth_refresh_token (
 );
 create index oauth_refresh_token_by_grant on oauth_refresh_token (grant_id);
 create index oauth_refresh_token_by_expiry on oauth_refresh_token (expires_at);
+create index oauth_refresh_token_replayable on oauth_refresh_token (rotated_at) where replay is not null;
 
 -- Live links only: ending the grant deletes the row.
 create table hosted_link (

@@ -47,11 +47,13 @@ export function addAuthentication(app: App, parts: AccessParts): void {
       })
     }
     const credential = readCredential(request)
-    const principal = await findPrincipal(parts, credential)
-    request.principal = principal
+    const principal = await findPrincipal(parts, credential).catch(asMissingUser)
+    // Counted before anything is refused, also where the credential leads to nobody any more.
+    request.principal = principal instanceof ApiError ? null : principal
     await countRequest(parts, request, { reply, policy })
+    if (principal instanceof ApiError && policy.access !== 'public') throw principal
     requireAccess(request, { policy, credential, public_origin })
-    if (principal?.kind !== 'key') return
+    if (principal instanceof ApiError || principal?.kind !== 'key') return
     parts.last_used.touch(principal.key_id, parts.clock.now())
     if (credential.kind === 'key' && credential.user_token !== undefined) {
       request.user_token = await requireUserToken(parts, principal, credential.user_token)
@@ -76,6 +78,12 @@ async function findPrincipal(
       return session && { ...session, by_cookie: credential.by_cookie }
     }
   }
+}
+
+/** The token is good, but its user's account is gone. */
+function asMissingUser(error: unknown): ApiError {
+  if (error instanceof ApiError && error.code === 'user_not_found') return error
+  throw error
 }
 
 /** A token that was issued to an app of somebody else is none that this key can act with. */

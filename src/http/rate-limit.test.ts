@@ -321,9 +321,10 @@ describe('limits shared through Redis', { skip: skipWithoutRedis }, () => {
     for (const each of [one, other]) {
       const slots = []
       for (let i = 0; i < 5; i++) slots.push(await each.limits.take('global', 'dying'))
+      // What a process has counted itself is not forgotten with Redis.
       assert.deepEqual(
         slots.map((slot) => slot.allowed),
-        [true, true, true, false, false],
+        [true, true, each === other, false, false],
       )
       assert.equal(each.fallbacks.length, 5)
       const warnings = each.log.lines().filter((line) => line.level === 'warn')

@@ -140,10 +140,12 @@ export class RateLimits {
   }
 
   async #takeShared(name: LimitName, key: string, max: number): Promise<Slot> {
+    // Here too: `peek` looks no further, and a Redis that goes away does not set everybody back to nothing.
+    const own = this.#takeLocal(name, key, max)
     const counted = await this.#shared?.count(name, key)
     if (counted) return toSlot(counted, max, Date.now())
     this.#events.onFallback()
-    return this.#takeLocal(name, key, max)
+    return own
   }
 }
 

@@ -44,6 +44,8 @@ export type HttpOptions = {
 
 /** For everything but chat and audio, which raise it for themselves. */
 export const BODY_LIMIT_BYTES = 1_500_000
+/** Forms are what people fill in and what OAuth libraries send: never long. */
+const FORM_LIMIT_BYTES = 16_384
 const HEADER_LIMIT_BYTES = 16_384
 const PATH_PART_LENGTH_MAX = 512
 const REQUEST_TIMEOUT_MS = 30_000
@@ -157,7 +159,7 @@ function addParsers(app: App): void {
   })
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
-    { parseAs: 'string' },
+    { parseAs: 'string', bodyLimit: FORM_LIMIT_BYTES },
     (request, body, done) => {
       if (!request.policy.accepts_form) {
         done(Object.assign(new Error('no form here'), { statusCode: 415 }))
@@ -170,13 +172,14 @@ function addParsers(app: App): void {
 
 /** A field that comes twice becomes a list, as in a query: a reader that asks for text then refuses it. */
 function parseForm(text: string): Record<string, string | string[]> {
-  const fields = new URLSearchParams(text)
-  return Object.fromEntries(
-    [...new Set(fields.keys())].map((name) => {
-      const values = fields.getAll(name)
-      return [name, values.length === 1 ? (values[0] ?? '') : values]
-    }),
-  )
+  const fields = new Map<string, string | string[]>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    const before = fields.get(name)
+    if (before === undefined) fields.set(name, value)
+    else if (Array.isArray(before)) before.push(value)
+    else fields.set(name, [before, value])
+  }
+  return Object.fromEntries(fields)
 }
 
 // Bodies are taken as they are: a number where text is asked for is an error, not text. Query strings and

@@ -26,8 +26,6 @@ import { SCOPES, type Scope } from './scopes.ts'
 const CLIENT_ID_PATTERN = /^svc_client_[A-Za-z0-9_-]{43}$/
 const CLIENT_ID_PREFIX = 'svc_client_'
 const SECRET_PREFIX = 'svc_secret_'
-/** Compared with when there is no such app, so that a made-up id takes as long as a wrong secret. */
-const NO_SECRET = Buffer.alloc(32)
 
 export type AppParts = {
   db: Db
@@ -139,17 +137,8 @@ export async function findAppOfClient(
   return CLIENT_ID_PATTERN.test(client_id) ? await findAppByClientId(db, client_id) : undefined
 }
 
-/** Whether the two belong together. Says nothing about which of them is wrong, nor by how long it takes. */
-export async function authenticateApp(
-  db: Queryable,
-  given: { client_id: string; client_secret: string },
-): Promise<AppRow | undefined> {
-  const app = await findAppOfClient(db, given.client_id)
-  const matches = timingSafeEqual(
-    digestSecret(given.client_secret),
-    app?.secret_digest ?? NO_SECRET,
-  )
-  return matches ? app : undefined
+export function isSecretOf(app: AppRow, client_secret: string): boolean {
+  return timingSafeEqual(digestSecret(client_secret), app.secret_digest)
 }
 
 function notFound(): never {

@@ -25,7 +25,6 @@ import { findConnection } from './store.ts'
 
 export type AuthorizeParts = GrantParts & PageParts
 
-const FORM_LIMIT_BYTES = 16_384
 /** What is proposed to somebody who has not set a cap for this app yet. */
 const PROPOSED_CAP_USD = '10.00'
 
@@ -84,7 +83,6 @@ export function authorizeRoutes(app: App, parts: AuthorizeParts): void {
     '/oauth/authorize',
     {
       config: { ...config, accepts_form: true },
-      bodyLimit: FORM_LIMIT_BYTES,
       schema: { hide: true },
     },
     (request, reply) =>

@@ -103,7 +103,11 @@ async function requireApp(db: Queryable, parameters: Parameters): Promise<AppRow
   const client_id = parameters.read('client_id')
   const app = client_id === undefined ? undefined : await findAppOfClient(db, client_id)
   if (app) return app
-  throw new ApiError('invalid_client', {
+  throw unknownApp()
+}
+
+export function unknownApp(): ApiError {
+  return new ApiError('invalid_client', {
     message: 'The app that sent you here is not known.',
     hint: 'Go back and tell its makers: their client_id is wrong, or the app was deleted.',
   })

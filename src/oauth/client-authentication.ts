@@ -10,7 +10,7 @@ import {
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AppRow } from './app-store.ts'
-import { authenticateApp } from './apps.ts'
+import { findAppOfClient, isSecretOf } from './apps.ts'
 import { type Parameters, refusal } from './parameters.ts'
 
 export type ClientParts = { db: Db; limits: RateLimits }
@@ -43,13 +43,15 @@ async function identify<Form extends { parameters: Parameters }>(
 ): Promise<Form & { app: AppRow }> {
   const form = readForm(request)
   const given = readClientCredentials(request, form.parameters)
-  const guesses = `${given?.client_id ?? ''}:${addressBucket(request.ip)}`
+  const app = given && (await findAppOfClient(parts.db, given.client_id))
+  if (!app) throw invalidClient(given?.by_header ?? false)
+  // Only for apps that exist: whoever invents ids must not fill the memory with counters.
+  const guesses = `${app.id}:${addressBucket(request.ip)}`
   const before = parts.limits.peek('client_secret', guesses)
   if (before.remaining === 0) throw parts.limits.refusal('client_secret', before)
-  const app = given && (await authenticateApp(parts.db, given))
-  if (app) return { ...form, app }
+  if (isSecretOf(app, given.client_secret)) return { ...form, app }
   await parts.limits.require('client_secret', guesses)
-  throw invalidClient(given?.by_header ?? false)
+  throw invalidClient(given.by_header)
 }
 
 async function count(

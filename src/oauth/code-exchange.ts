@@ -7,7 +7,7 @@ import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { digestSecret } from '../platform/tokens.ts'
 import type { AppRow } from './app-store.ts'
-import { endGrants, type GrantParts, linkName, updateConnections } from './grants.ts'
+import { endFamily, endGrants, type GrantParts, linkName, updateConnections } from './grants.ts'
 import {
   activateGrant,
   type CodeRow,
@@ -69,8 +69,7 @@ async function exchangeOnce(
   if (!code || !locked || locked.grant.app_id !== app.id) return 'refused'
   if (!verifies(code, given)) return 'refused'
   if (code.consumed_at !== null) {
-    await endGrants(parts, tx, [locked.grant])
-    await updateConnections(parts, tx, [locked.grant.connection_id])
+    await endFamily(parts, tx, locked.grant)
     return 'reused'
   }
   const now = parts.clock.now()

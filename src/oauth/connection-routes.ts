@@ -31,7 +31,6 @@ export type ConnectionParts = GrantParts & PageParts
 
 const TAGS = ['Connected apps']
 const PAGE_SIZE = 50
-const FORM_LIMIT_BYTES = 16_384
 
 const ConnectionDescription = Type.Object({
   client_id: Type.String({ examples: ['svc_client_2f6f0d1c5a10'] }),
@@ -117,7 +116,6 @@ function connectionPages(app: App, parts: ConnectionParts): void {
   const config = { access: 'public', page: true } as const
   const form = {
     config: { ...config, accepts_form: true },
-    bodyLimit: FORM_LIMIT_BYTES,
     schema: { hide: true },
   }
   app.get('/oauth/connections', { config, schema: { hide: true } }, async (request, reply) => {
@@ -127,7 +125,7 @@ function connectionPages(app: App, parts: ConnectionParts): void {
     return await showConnections(parts, reply, {
       viewer,
       cursor: query.read('cursor'),
-      notice: DONE[query.read('done') ?? ''],
+      notice: DONE.get(query.read('done') ?? ''),
     })
   })
   app.post('/oauth/connections/cap', form, (request, reply) =>
@@ -152,10 +150,10 @@ function connectionPages(app: App, parts: ConnectionParts): void {
 }
 
 /** What is said after a form was done, by the word in the address. */
-const DONE: Record<string, string> = {
-  cap: 'The cap is changed. It holds from the next call on.',
-  disconnected: 'The app is disconnected and can spend nothing more.',
-}
+const DONE = new Map([
+  ['cap', 'The cap is changed. It holds from the next call on.'],
+  ['disconnected', 'The app is disconnected and can spend nothing more.'],
+])
 
 async function withViewer(
   parts: ConnectionParts,

@@ -2,9 +2,9 @@
 // until the app has exchanged the code.
 
 import { createHmac } from 'node:crypto'
-import type { Tx } from '../platform/db.ts'
+import { type Tx, violatedConstraint } from '../platform/db.ts'
 import { digestSecret, equalSecrets, mintId, mintSecret } from '../platform/tokens.ts'
-import type { AuthorizationRequest } from './authorize.ts'
+import { type AuthorizationRequest, unknownApp } from './authorize.ts'
 import { changeCap } from './connections.ts'
 import type { GrantParts } from './grants.ts'
 import { insertCode, insertGrant, openConnection } from './store.ts'
@@ -27,7 +27,13 @@ export async function approve(
   approval: Approval,
 ): Promise<string> {
   const code = mintSecret(CODE_PREFIX)
-  await parts.db.transaction((tx) => insertApproval(parts, tx, { request, approval, code }))
+  try {
+    await parts.db.transaction((tx) => insertApproval(parts, tx, { request, approval, code }))
+  } catch (error) {
+    // Its developer deleted it while the user was reading.
+    if (violatedConstraint(error) === 'app_connection_app_id_fkey') throw unknownApp()
+    throw error
+  }
   return code
 }
 
@@ -44,15 +50,17 @@ async function insertApproval(
     app_id: app.id,
     account_id: approval.account_id,
     created_at: now,
-    agreed_markup_bps: app.markup_bps,
+    // Only a page that asks to spend shows a price, so only that one agrees to it.
+    agreed_markup_bps: request.scopes.includes('credits.spend') ? app.markup_bps : null,
   })
   const { account_id, monthly_cap_credits } = approval
-  if (monthly_cap_credits !== undefined) {
+  if (monthly_cap_credits === undefined) {
+    // The markup that was agreed to holds for the tokens of earlier consents too.
+    await parts.feed.invalidate(tx, [`connection:${connection.id}`])
+  } else {
     const { client_id } = app
     await changeCap(parts, tx, { connection, client_id, account_id, monthly_cap_credits })
   }
-  // The markup that was agreed to holds for the tokens of earlier consents too.
-  await parts.feed.invalidate(tx, [`connection:${connection.id}`])
   const grant_id = mintId({ at: now })
   await insertGrant(tx, {
     id: grant_id,

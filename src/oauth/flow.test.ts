@@ -258,6 +258,9 @@ test('a markup that is raised holds for nobody who has not seen it; a lower one 
   await setMarkup(5)
   assert.equal(await shareOfNextCall(), 5)
   await setMarkup(100)
+  // A page that asks for no spending shows no price, so nothing is agreed to by it.
+  await connect(service, { app: raised, user: person, parameters: { scope: 'credits.read' } })
+  assert.equal(await shareOfNextCall(), 10)
   await connect(service, { app: raised, user: person })
   assert.equal(await shareOfNextCall(), 100)
 })

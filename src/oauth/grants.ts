@@ -5,6 +5,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
+import type { Log } from '../platform/log.ts'
 import { recordEvent } from '../wallet/events.ts'
 import {
   type ConnectionStateRow,
@@ -20,7 +21,7 @@ import { findLapsedGrants } from './token-store.ts'
 
 export type GrantParts = { db: Db; feed: InvalidationFeed; clock: Clock }
 
-const LAPSED_PER_RUN = 500
+const LAPSED_AT_ONCE = 500
 
 /** What two grants for one external id of one app have in common, and are serialised by. */
 export function linkName(grant: { app_id: string; external_user_id: string }): string {
@@ -100,18 +101,41 @@ export async function endConnection(
   await updateConnections(parts, tx, [connection_id])
 }
 
+/** Ends one grant that the caller has locked, and says so if it was the user's last. */
+export async function endFamily(parts: GrantParts, tx: Tx, grant: GrantRow): Promise<void> {
+  await endGrants(parts, tx, [grant])
+  await updateConnections(parts, tx, [grant.connection_id])
+}
+
 /** Grants that nobody refreshed for too long. */
-export async function endLapsedGrants(parts: GrantParts): Promise<number> {
-  const ids = await findLapsedGrants(parts.db, parts.clock.now(), LAPSED_PER_RUN)
-  for (const id of ids) {
+export async function endLapsedGrants(
+  parts: GrantParts & { log: Log },
+  signal: AbortSignal,
+): Promise<void> {
+  const lapsed_at = parts.clock.now()
+  let after_id: string | null = null
+  while (!signal.aborted) {
+    const ids: string[] = await findLapsedGrants(parts.db, {
+      lapsed_at,
+      after_id,
+      count: LAPSED_AT_ONCE,
+    })
+    for (const id of ids) await endLapsedGrant(parts, id)
+    after_id = ids.at(-1) ?? null
+    if (ids.length < LAPSED_AT_ONCE) return
+  }
+}
+
+/** One that fails must not keep the others. */
+async function endLapsedGrant(parts: GrantParts & { log: Log }, id: string): Promise<void> {
+  try {
     await parts.db.transaction(async (tx) => {
       const [grant] = await lockGrants(tx, [id])
-      if (!grant) return
-      await endGrants(parts, tx, [grant])
-      await updateConnections(parts, tx, [grant.connection_id])
+      if (grant) await endFamily(parts, tx, grant)
     })
+  } catch (error) {
+    parts.log.warn({ err: error, grant_id: id }, 'a lapsed grant could not be ended')
   }
-  return ids.length
 }
 
 function linkNames(grants: readonly GrantRow[]): string[] {

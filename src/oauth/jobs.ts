@@ -1,8 +1,9 @@
 // Background work of the OAuth server: ends what nobody refreshed, deletes what has expired.
 
+import type { Log } from '../platform/log.ts'
 import type { Job } from '../platform/worker.ts'
 import { endLapsedGrants, type GrantParts } from './grants.ts'
-import { deleteExpiredTokens } from './token-store.ts'
+import { deleteExpiredTokens, forgetReplays } from './token-store.ts'
 
 const MINUTE_MS = 60_000
 /** Used codes are kept this long past their end: a second use then still ends the grant. */
@@ -11,12 +12,17 @@ const KEPT_MS = 24 * 60 * MINUTE_MS
 /** What is left after them waits for the next run. */
 const ROUNDS_MAX = 100
 
-export function oauthJobs(parts: GrantParts): Job[] {
+export function oauthJobs(parts: GrantParts & { log: Log }): Job[] {
   return [
     {
       name: 'oauth.end_lapsed_grants',
       every_ms: 10 * MINUTE_MS,
-      run: async () => void (await endLapsedGrants(parts)),
+      run: (signal) => endLapsedGrants(parts, signal),
+    },
+    {
+      name: 'oauth.forget_replays',
+      every_ms: MINUTE_MS,
+      run: () => forgetReplays(parts.db, new Date(parts.clock.now().getTime() - MINUTE_MS)),
     },
     {
       name: 'oauth.delete_expired',

@@ -20,7 +20,6 @@ import type { IssuedTokens } from './tokens.ts'
 export type ProtocolParts = ExchangeParts & ClientParts & { public_url: string }
 
 const TAGS = ['OAuth']
-const FORM_LIMIT_BYTES = 16_384
 const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
 const METADATA_CACHE = 'public, max-age=3600'
 
@@ -82,7 +81,6 @@ function tokenRoute(app: App, parts: ProtocolParts): void {
           'unauthorized_client',
         ],
       },
-      bodyLimit: FORM_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {
         tags: TAGS,
@@ -145,7 +143,6 @@ function revokeRoute(app: App, parts: ProtocolParts): void {
     '/oauth/revoke',
     {
       config: { ...ENDPOINT, errors: ['invalid_request', 'invalid_client'] },
-      bodyLimit: FORM_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {
         tags: TAGS,

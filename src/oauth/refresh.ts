@@ -6,9 +6,9 @@ import type { Tx } from '../platform/db.ts'
 import { digestSecret } from '../platform/tokens.ts'
 import type { AppRow } from './app-store.ts'
 import { type ExchangeParts, invalidGrant } from './code-exchange.ts'
-import { endGrants, updateConnections } from './grants.ts'
-import { parseScopes } from './scopes.ts'
-import { type GrantRow, lockGrants } from './store.ts'
+import { endFamily } from './grants.ts'
+import { effectiveScopes, parseScopes, type Scope } from './scopes.ts'
+import { lockGrants } from './store.ts'
 import { findRefreshToken, markRotated, type RefreshTokenRow } from './token-store.ts'
 import { type IssuedTokens, issueTokens, REFRESH_TOKEN_PATTERN } from './tokens.ts'
 
@@ -55,14 +55,15 @@ async function refreshOnce(
   if (!token || grant.app_id !== app.id || grant.ended_at !== null) return 'refused'
   const now = parts.clock.now()
   if (token.expires_at <= now) return 'refused'
+  const allowed = effectiveScopes(grant.scopes, app.allowed_scopes)
   // Before the wish is judged: a token that came twice is no less stolen for asking too much.
   if (token.rotated_at !== null) {
-    const replayed = await replay(tx, token, { given, grant, now })
+    const replayed = await replay(tx, token, { given, allowed, now })
     if (replayed) return replayed
     await endFamily(parts, tx, grant)
     return 'reused'
   }
-  const scopes = given.scope === undefined ? grant.scopes : parseScopes(given.scope, grant.scopes)
+  const scopes = parseScopes(given.scope ?? allowed.join(' '), allowed)
   const issued = await issueTokens(tx, grant, { scopes, now })
   if (issued.refresh_token === undefined) throw new Error('a grant with a refresh token has none')
   await markRotated(tx, digest, {
@@ -73,16 +74,11 @@ async function refreshOnce(
   return issued
 }
 
-async function endFamily(parts: ExchangeParts, tx: Tx, grant: GrantRow): Promise<void> {
-  await endGrants(parts, tx, [grant])
-  await updateConnections(parts, tx, [grant.connection_id])
-}
-
 /** The first answer once more, while it is fresh, nobody has used what it gave, and the wish is the same. */
 async function replay(
   tx: Tx,
   token: RefreshTokenRow,
-  asked: { given: Refresh; grant: GrantRow; now: Date },
+  asked: { given: Refresh; allowed: readonly Scope[]; now: Date },
 ): Promise<IssuedTokens | undefined> {
   const { rotated_at, successor_digest, replay: sealed } = token
   if (!rotated_at || !successor_digest || !sealed) return undefined
@@ -90,7 +86,7 @@ async function replay(
   const successor = await findRefreshToken(tx, successor_digest)
   if (successor?.rotated_at !== null) return undefined
   const issued = unseal(sealed, asked.given.refresh_token)
-  const scopes = asked.given.scope?.split(' ').filter(Boolean) ?? asked.grant.scopes
+  const scopes = asked.given.scope?.split(' ').filter(Boolean) ?? asked.allowed
   const differing = new Set<string>(scopes).symmetricDifference(new Set(issued.scopes))
   return differing.size === 0 ? issued : undefined
 }

@@ -3,7 +3,7 @@
 
 import { digestSecret } from '../platform/tokens.ts'
 import type { AppRow } from './app-store.ts'
-import { endGrants, type GrantParts, updateConnections } from './grants.ts'
+import { endFamily, type GrantParts } from './grants.ts'
 import { lockGrants } from './store.ts'
 import { deleteAccessToken, findRefreshToken } from './token-store.ts'
 import { REFRESH_TOKEN_PATTERN } from './tokens.ts'
@@ -15,8 +15,7 @@ export async function revokeToken(parts: GrantParts, app: AppRow, token: string)
       const known = await findRefreshToken(tx, digest)
       const grant = known && (await lockGrants(tx, [known.grant_id]))[0]
       if (grant?.app_id !== app.id) return
-      await endGrants(parts, tx, [grant])
-      await updateConnections(parts, tx, [grant.connection_id])
+      await endFamily(parts, tx, grant)
       return
     }
     const deleted = await deleteAccessToken(tx, digest, app.id)

@@ -28,7 +28,6 @@ import { type CredentialsForm, renderCredentials } from './pages.ts'
 
 export type SignInParts = PageParts & AccountParts & ProofParts
 
-const FORM_LIMIT_BYTES = 16_384
 const ENTRANCES = { login, register }
 
 type Kind = keyof typeof ENTRANCES
@@ -53,7 +52,6 @@ export function signInRoutes(app: App, parts: SignInParts): void {
 function formRoute(rate_limit: LimitName) {
   return {
     config: { access: 'public', page: true, accepts_form: true, rate_limit },
-    bodyLimit: FORM_LIMIT_BYTES,
     schema: { hide: true },
   } as const
 }
@@ -135,7 +133,6 @@ function logoutRoute(app: App, parts: SignInParts): void {
     '/oauth/logout',
     {
       config: { access: 'public', page: true, accepts_form: true },
-      bodyLimit: FORM_LIMIT_BYTES,
       schema: { hide: true },
     },
     async (request, reply) => {
@@ -144,8 +141,8 @@ function logoutRoute(app: App, parts: SignInParts): void {
         const { csrf } = readFields(request.body)
         requireViewerForm(parts, request, { csrf, viewer, subject: 'connections' })
         await closeSession(parts, request.principal.session_id)
+        setSessionCookie(reply, { token: '', max_age_s: 0, secure: parts.secure_cookies })
       }
-      setSessionCookie(reply, { token: '', max_age_s: 0, secure: parts.secure_cookies })
       return reply.redirect('/oauth/login', 303)
     },
   )

@@ -1,4 +1,4 @@
-// SQL of grants: connections, codes, tokens and hosted links.
+// SQL of connections, grants and codes.
 
 import { type Queryable, statement, type Tx } from '../platform/db.ts'
 import type { Scope } from './scopes.ts'
@@ -18,8 +18,9 @@ const CONNECTION_COLUMNS = 'id, app_id, account_id, monthly_cap_credits, connect
 const OPEN_CONNECTION = statement<ConnectionRow>(
   'oauth.open_connection',
   `insert into app_connection (id, app_id, account_id, created_at, agreed_markup_bps)
-   values ($1::uuid, $2::uuid, $3::uuid, $4::timestamptz, $5::integer)
-   on conflict (account_id, app_id) do update set agreed_markup_bps = excluded.agreed_markup_bps
+   values ($1::uuid, $2::uuid, $3::uuid, $4::timestamptz, coalesce($5::integer, 0))
+   on conflict (account_id, app_id) do update
+   set agreed_markup_bps = coalesce($5::integer, app_connection.agreed_markup_bps)
    returning ${CONNECTION_COLUMNS}`,
 )
 
@@ -128,7 +129,8 @@ export async function openConnection(
     app_id: string
     account_id: string
     created_at: Date
-    agreed_markup_bps: number
+    /** Null: nothing was said about it. */
+    agreed_markup_bps: number | null
   },
 ): Promise<ConnectionRow> {
   const { id, app_id, account_id, created_at, agreed_markup_bps } = given

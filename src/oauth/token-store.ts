@@ -250,8 +250,9 @@ const FIND_LAPSED_GRANTS = statement<{ id: string }>(
    where ended_at is null
      and activated_at is not null
      and lapses_at <= $1::timestamptz
-   order by lapses_at
-   limit $2::integer`,
+     and ($2::uuid is null or id > $2::uuid)
+   order by id
+   limit $3::integer`,
 )
 
 /** Answers whether there may be more. */
@@ -264,6 +265,23 @@ export async function deleteExpiredTokens(db: Queryable, before: Date): Promise<
   return more
 }
 
-export async function findLapsedGrants(db: Queryable, now: Date, count: number): Promise<string[]> {
-  return (await db.run(FIND_LAPSED_GRANTS, [now, count])).map((row) => row.id)
+export async function findLapsedGrants(
+  db: Queryable,
+  page: { lapsed_at: Date; after_id: string | null; count: number },
+): Promise<string[]> {
+  const { lapsed_at, after_id, count } = page
+  return (await db.run(FIND_LAPSED_GRANTS, [lapsed_at, after_id, count])).map((row) => row.id)
+}
+
+const FORGET_REPLAYS = statement<object>(
+  'oauth.forget_replays',
+  `update oauth_refresh_token
+   set replay = null
+   where replay is not null
+     and rotated_at < $1::timestamptz`,
+)
+
+/** Answers that are not given again any more. */
+export async function forgetReplays(db: Queryable, before: Date): Promise<void> {
+  await db.run(FORGET_REPLAYS, [before])
 }

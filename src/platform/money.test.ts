@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { CREDITS_MAX, CREDITS_PER_DOLLAR, divideRoundUp, formatDollars, toJson } from './money.ts'
+import {
+  CREDITS_MAX,
+  CREDITS_PER_DOLLAR,
+  divideRoundUp,
+  formatDollars,
+  parseDollars,
+  toJson,
+} from './money.ts'
 
 const amounts = fc.bigInt({ min: 0n, max: CREDITS_MAX * CREDITS_MAX })
 
@@ -45,6 +52,40 @@ test('credits are written as plain JSON numbers, to the last digit, wherever the
     fc.property(credits, (amount) => {
       const text = toJson({ balance: amount, list: [amount], name: 'x' })
       assert.equal(text, `{"balance":${amount},"list":[${amount}],"name":"x"}`)
+    }),
+  )
+})
+
+test('an amount is read as a person means it, and not at all where it can be meant in two ways', () => {
+  const read: [string, bigint][] = [
+    ['10', 10_000_000n],
+    [' $2.50 ', 2_500_000n],
+    ['2,5', 2_500_000n],
+    ['0.000001', 1n],
+    ['1,000.00', 1_000_000_000n],
+    ['$12,345.6', 12_345_600_000n],
+  ]
+  for (const [text, credits] of read) assert.equal(parseDollars(text), credits, text)
+  for (const text of [
+    '',
+    '1,000',
+    '2,500',
+    '1.000,00',
+    '-1',
+    '1e3',
+    'ten',
+    '1 000',
+    '$',
+    '9'.repeat(10),
+  ]) {
+    assert.equal(parseDollars(text), undefined, text)
+  }
+})
+
+test('what is written out is read back the same', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 999_999_999n * CREDITS_PER_DOLLAR }), (credits) => {
+      assert.equal(parseDollars(formatDollars(credits)), credits)
     }),
   )
 })

@@ -33,9 +33,15 @@ export function toJson(value: unknown): string {
   }
 }
 
-/** An amount as a person types it: `10`, `$2.50`. Undefined where it is none, or none that can be kept. */
+/**
+ * An amount as a person types it: `10`, `$2.50`, `2,50`, `1,000.00`. Undefined where it is none, or where it
+ * could be read in two ways: `1,000` alone may be a thousand or one.
+ */
 export function parseDollars(text: string): Credits | undefined {
-  const [, whole, fraction = ''] = /^\$?\s*(\d{1,9})(?:[.,](\d{1,6}))?$/.exec(text.trim()) ?? []
-  if (whole === undefined) return undefined
-  return BigInt(whole) * CREDITS_PER_DOLLAR + BigInt(fraction.padEnd(6, '0'))
+  const plain = text.trim().replace(/^\$\s*/, '')
+  const grouped = /^\d{1,3}(,\d{3})+\.\d+$/.test(plain) ? plain.replaceAll(',', '') : plain
+  const found = /^(\d{1,9})(?:\.(\d{1,6})|,(\d{1,2}))?$/.exec(grouped)
+  if (!found) return undefined
+  const [, whole = '', decimals, cents] = found
+  return BigInt(whole) * CREDITS_PER_DOLLAR + BigInt((decimals ?? cents ?? '').padEnd(6, '0'))
 }

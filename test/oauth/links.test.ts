@@ -226,4 +226,10 @@ test('O28: the token of an account that is gone leads to no user, whoever asks',
   ]) {
     assert.deepEqual([reply.statusCode, reply.json().error.code], [404, 'user_not_found'])
   }
+  // It is counted like any other, and what is open to everybody is open to it.
+  const models = { url: '/v1/models', headers: bearer(access_token) }
+  const [first, second] = [await service.request(models), await service.request(models)]
+  assert.deepEqual([first.statusCode, second.statusCode], [200, 200])
+  const remaining = (reply: typeof first) => Number(reply.headers['x-ratelimit-remaining'])
+  assert.equal(remaining(first) - remaining(second), 1)
 })

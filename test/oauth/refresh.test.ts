@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { oauthJobs } from '../../src/oauth/jobs.ts'
 import { createApp } from '../support/app.ts'
 import { sql } from '../support/database.ts'
 import {
@@ -161,4 +162,35 @@ test('tokens of one kind are no good in the place of the other', async () => {
   const headers = { 'x-api-key': refresh_token }
   const reply = await service.request({ url: '/v1/balance', headers })
   assert.equal(reply.statusCode, 401)
+})
+
+test('a scope that the app may not have any more is not given again, and the token stays good', async () => {
+  const owner = await service.register()
+  const owned = await createOAuthApp(service, owner)
+  const { refresh_token } = await connect(service, { app: owned, user: await service.register() })
+  await service.request({
+    method: 'PATCH',
+    url: `/developers/apps/${owned.id}`,
+    headers: { ...owner.bearer, 'content-type': 'application/json' },
+    payload: '{"allowed_scopes":["credits.read"]}',
+  })
+  const wider = await refresh(refresh_token, { scope: 'credits.spend' }, owned)
+  assert.deepEqual([wider.statusCode, wider.json().error], [400, 'invalid_scope'])
+  assert.equal((await refresh(refresh_token, {}, owned)).json().scope, 'credits.read')
+})
+
+test('the sealed answer is kept no longer than it can be asked for', async () => {
+  const { refresh_token } = await start()
+  await refreshed(refresh_token)
+  const sealed = async () => {
+    const [row] = await sql(
+      service.database_url,
+      'select count(*)::int as rows from oauth_refresh_token where replay is not null',
+    )
+    return row?.['rows']
+  }
+  assert.notEqual(await sealed(), 0)
+  service.clock.advance(61_000)
+  for (const job of oauthJobs(service.parts)) await job.run(new AbortController().signal)
+  assert.equal(await sealed(), 0)
 })

@@ -188,3 +188,12 @@ test('A16: keys, tokens and secrets of apps are no sessions', async () => {
     assert.match(String(consent.headers.location), /^\/oauth\/login/)
   }
 })
+
+test('another site signs nobody out: it brings no session, and no cookie is taken for it', async () => {
+  const reply = await new Visitor(service).submit(
+    '/oauth/logout',
+    {},
+    { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+  )
+  assert.equal(reply.headers['set-cookie'], undefined)
+})

@@ -17,6 +17,9 @@ const text = fc.oneof(
     'content',
     'text',
     'null',
+    ',',
+    ':',
+    '}',
     '"',
     '\\',
     '\n',
@@ -51,6 +54,14 @@ test('a text that also stands in another place is not learned from there', () =>
   assert.equal(template.match('{"text":"\\u0061","name":"b"}'), undefined)
 })
 
+test('a text that is punctuation is not mistaken for the structure around it', () => {
+  for (const punctuation of [',', ':', '{', '":"', '},{']) {
+    const template = new TextTemplate((chunk) => recordOf(chunk)['text'])
+    const data = JSON.stringify({ text: punctuation, logprobs: [{ token: punctuation }], end: 'x' })
+    assert.doesNotThrow(() => template.learn(data, punctuation), punctuation)
+  }
+})
+
 test('a stream whose chunks are never alike is soon left to the parser', () => {
   const template = new TextTemplate((chunk) => recordOf(chunk)['text'])
   for (let id = 0; id < 9; id++) template.learn(`{"id":${id},"text":"x"}`, 'x')
@@ -65,9 +76,17 @@ test('streams read with and without parsing give the same events', () => {
   const choice = fc.record({
     index: fc.constantFrom(0, 0, 0, 1),
     delta,
+    logprobs: fc.option(
+      fc.record({ content: fc.array(fc.record({ token: text, bytes: fc.constant([44]) })) }),
+    ),
     finish_reason: fc.constantFrom(null, null, null, 'stop'),
   })
-  const openai = fc.array(fc.record({ choices: fc.array(choice, { maxLength: 2 }) }))
+  const openai = fc.array(
+    fc.record(
+      { choices: fc.array(choice, { maxLength: 2 }), obfuscation: text },
+      { requiredKeys: ['choices'] },
+    ),
+  )
   const block = fc.oneof(
     fc.record({ type: fc.constant('text_delta'), text }),
     fc.record({ type: fc.constant('thinking_delta'), thinking: text }),

@@ -1,6 +1,8 @@
 // Nearly every chunk of a stream is the one before with another text. Once such a chunk has been parsed, those
 // that differ from it in nothing but the characters of its text need no parsing: their text can be cut out.
 
+import { parseJson } from './json-values.ts'
+
 /** All that cannot stand in a JSON string as it is, and a little more. */
 const NEEDS_PARSING = /["\\\p{Cc}]/u
 /** So many chunks in a row that were like none before: this stream is not of that kind. */
@@ -42,7 +44,7 @@ export class TextTemplate {
     const before = data.slice(0, at + 1)
     const after = data.slice(at + quoted.length - 1)
     // The same characters may stand in another place: only a text put there and found again proves it.
-    if (this.#textIn(JSON.parse(before + PROBE + after)) !== PROBE) return
+    if (this.#textIn(parseJson(before + PROBE + after)) !== PROBE) return
     this.#before = before
     this.#after = after
   }
