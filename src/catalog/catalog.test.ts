@@ -135,8 +135,9 @@ test('models that always reason and those of Google are drained, others cancelle
     ],
   )
   const sonnet = chatModel(loadCatalog(), 'anthropic/claude-sonnet-4')
-  assert.equal(disconnectPolicy(sonnet, false), 'cancel')
-  assert.equal(disconnectPolicy(sonnet, true), 'drain')
+  assert.equal(disconnectPolicy(sonnet, { reasons: false, stream: true }), 'cancel')
+  assert.equal(disconnectPolicy(sonnet, { reasons: true, stream: true }), 'drain')
+  assert.equal(disconnectPolicy(sonnet, { reasons: false, stream: false }), 'drain')
 })
 
 test('a catalog file changes the fields it names and keeps the others', () => {

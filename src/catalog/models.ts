@@ -78,9 +78,13 @@ export type Catalog = {
 }
 
 /**
- * Thought that is under way cannot be counted, and some providers bill it to its end: such a call is read to
- * its real usage. `reasons`: the request asked for it; models that always reason say so in the catalog.
+ * Thought that is under way cannot be counted, nor an answer that comes in one piece, and providers may bill
+ * both to their end: such a call is read to its real usage. `reasons`: the request asked for it; models that
+ * always reason say so in the catalog.
  */
-export function disconnectPolicy(model: ChatModel, reasons: boolean): 'cancel' | 'drain' {
-  return reasons ? 'drain' : model.on_disconnect
+export function disconnectPolicy(
+  model: ChatModel,
+  call: { reasons: boolean; stream: boolean },
+): 'cancel' | 'drain' {
+  return call.reasons || !call.stream ? 'drain' : model.on_disconnect
 }

@@ -97,7 +97,9 @@ async function withAnswer<Result>(
   { call, order, client }: Asked,
   work: (answer: Answer) => Promise<Result>,
 ): Promise<Result> {
-  const policy = disconnectPolicy(order.model, reasons(call.request))
+  const { request } = call
+  const how = { reasons: reasons(request), stream: request.stream }
+  const policy = disconnectPolicy(order.model, how)
   const departure = new Departure({ policy, drains: parts.drains })
   client.onLeave(() => departure.leave())
   call.onStop(() => departure.end())
