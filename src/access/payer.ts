@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { callerOf, type KeyPrincipal, type TokenPrincipal } from '../http/access.ts'
 import { capOf } from '../oauth/connections.ts'
+import { EXTERNAL_USER_ID_RULE, isExternalUserId } from '../oauth/external-user-id.ts'
 import { type LinkParts, requireLinkedUser } from '../oauth/links.ts'
 import { insufficientScope } from '../oauth/scopes.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -25,8 +26,6 @@ export type Payer = {
 }
 
 export type PayerParts = Pick<LinkParts, 'db' | 'links'>
-
-const USER_ID_LENGTH_MAX = 255
 
 /** How a call names its end user. */
 type NamedUser = { external_user_id: string; by: 'X-Svc-User' | 'X-External-User-ID' | 'path' }
@@ -159,13 +158,8 @@ function pathUser(params: unknown): unknown {
 }
 
 function requireUserId(by: string, value: unknown): string {
-  const fits =
-    typeof value === 'string' &&
-    value.length > 0 &&
-    value.length <= USER_ID_LENGTH_MAX &&
-    !value.includes('\u0000')
-  if (fits) return value
+  if (isExternalUserId(value)) return value
   throw new ApiError('bad_request', {
-    message: `${by} must be one external user id of 1 to ${USER_ID_LENGTH_MAX} characters.`,
+    message: `${by} must be one external user id of ${EXTERNAL_USER_ID_RULE}.`,
   })
 }

@@ -45,12 +45,10 @@ export type ChatCall = {
 }
 
 export type Order = {
-  id: string
   model: ChatModel
   upstream: Upstream
   address: UpstreamAddress
   hold: Hold
-  prompt_tokens: number
   max_output_tokens: number
   placed_at: Date
 }
@@ -84,12 +82,10 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
     markup_bps: payer.markup_bps,
   })
   return {
-    id: hold.id,
     model,
     upstream,
     address,
     hold,
-    prompt_tokens,
     max_output_tokens: Math.max(1, Math.min(wanted_tokens, affordable)),
     placed_at,
   }

@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { type PayerParts, resolvePayer } from '../access/payer.ts'
 import { promptTokens } from '../catalog/prompt-size.ts'
 import { callerOf, type RoutePolicy } from '../http/access.ts'
+import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { completeChat, streamChat } from './chat.ts'
 import { anthropicDialect } from './dialects/anthropic.ts'
@@ -180,10 +181,6 @@ async function answerChat(
     const body = await completeChat(parts, call, client)
     return reply.type('application/json; charset=utf-8').serializer(String).send(body)
   })
-}
-
-function acceptAll() {
-  return (value: unknown) => ({ value })
 }
 
 const CHAT_DESCRIPTION =

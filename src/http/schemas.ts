@@ -1,6 +1,8 @@
 // Pieces of wire schemas that several domains share.
 
 import { type TSchema, Type } from 'typebox'
+import { ApiError } from '../platform/errors.ts'
+import { isUuid } from '../platform/tokens.ts'
 
 /** Text that can be stored: no NUL, nothing unbounded. */
 export function Text(options: {
@@ -70,4 +72,16 @@ export function toPage<Item>(rows: Item[], limit: number, cursorOf: (row: Item) 
   const last = data.at(-1)
   const has_more = rows.length > limit
   return { data, has_more, next_cursor: has_more && last !== undefined ? cursorOf(last) : null }
+}
+
+/** Where to go on in a list that is read by id, newest first; null is its beginning. */
+export function readCursor(cursor: string | undefined): string | null {
+  if (cursor === undefined) return null
+  if (isUuid(cursor)) return cursor
+  throw new ApiError('bad_request', { message: 'query.cursor is not one of ours.' })
+}
+
+/** For routes whose handler reads the input itself: their schema is for the documentation. */
+export function acceptAll() {
+  return (value: unknown) => ({ value })
 }

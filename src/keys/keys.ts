@@ -1,7 +1,7 @@
 // API keys: issue, list, revoke, and the look-up that every call makes.
 
 import type { KeyPrincipal } from '../http/access.ts'
-import { toPage } from '../http/schemas.ts'
+import { readCursor, toPage } from '../http/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import { type Db, violatedConstraint } from '../platform/db.ts'
@@ -100,10 +100,7 @@ export async function listActiveKeys(
   account_id: string,
   page: { cursor: string | undefined; limit: number },
 ) {
-  const before_id = page.cursor ?? null
-  if (before_id !== null && !isUuid(before_id)) {
-    throw new ApiError('bad_request', { message: 'query.cursor is not one of ours.' })
-  }
+  const before_id = readCursor(page.cursor)
   const rows = await listKeys(parts.db, account_id, { before_id, count: page.limit + 1 })
   return toPage(rows, page.limit, (row) => row.id)
 }

@@ -1,7 +1,7 @@
 // Apps: what a developer registers so that users can pay with their own credits. Elsewhere called OAuth clients.
 
 import { timingSafeEqual } from 'node:crypto'
-import { toPage } from '../http/schemas.ts'
+import { readCursor, toPage } from '../http/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -77,10 +77,7 @@ export async function listOwnApps(
   developer_id: string,
   page: { cursor: string | undefined; limit: number },
 ) {
-  const before_id = page.cursor ?? null
-  if (before_id !== null && !isUuid(before_id)) {
-    throw new ApiError('bad_request', { message: 'query.cursor is not one of ours.' })
-  }
+  const before_id = readCursor(page.cursor)
   const rows = await listApps(parts.db, developer_id, { before_id, count: page.limit + 1 })
   return toPage(rows, page.limit, (row) => row.id)
 }

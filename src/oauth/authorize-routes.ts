@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { requireAccount } from '../accounts/accounts.ts'
 import { sendFormPage, wantsPage } from '../http/page.ts'
+import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { CREDITS_MAX, formatDollars, parseDollars } from '../platform/money.ts'
 import { readBalance } from '../wallet/ledger.ts'
@@ -66,7 +67,7 @@ export function authorizeRoutes(app: App, parts: AuthorizeParts): void {
         ...config,
         errors: ['invalid_request', 'invalid_client', 'invalid_scope', 'unauthorized_client'],
       },
-      validatorCompiler: () => (value: unknown) => ({ value }),
+      validatorCompiler: acceptAll,
       schema: {
         tags: ['OAuth'],
         operationId: 'authorize',

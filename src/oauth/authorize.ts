@@ -5,13 +5,13 @@ import type { Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AppRow } from './app-store.ts'
 import { findAppOfClient } from './apps.ts'
+import { EXTERNAL_USER_ID_RULE, isExternalUserId } from './external-user-id.ts'
 import { type Parameters, readParameters, refusal } from './parameters.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
 import { parseScopes, type Scope } from './scopes.ts'
 
 /** SHA-256 in base64url, without padding. */
 const CHALLENGE_PATTERN = /^[A-Za-z0-9_-]{43}$/
-export const EXTERNAL_USER_ID_LENGTH_MAX = 255
 const PROMPTS = ['login', 'consent', 'none'] as const
 
 export type AuthorizationRequest = {
@@ -170,10 +170,8 @@ function readExternalUserId(parameters: Parameters): string | null {
   if (storage_mode === undefined) return null
   if (storage_mode !== 'hosted') throw refusal('The only storage_mode is hosted.')
   const external_user_id = parameters.require('external_user_id')
-  if (external_user_id.length > EXTERNAL_USER_ID_LENGTH_MAX || /\p{Cc}/u.test(external_user_id)) {
-    throw refusal(`external_user_id has 1 to ${EXTERNAL_USER_ID_LENGTH_MAX} printable characters.`)
-  }
-  return external_user_id
+  if (isExternalUserId(external_user_id)) return external_user_id
+  throw refusal(`external_user_id has ${EXTERNAL_USER_ID_RULE}.`)
 }
 
 function readPrompt(parameters: Parameters): AuthorizationRequest['prompt'] {

@@ -1,9 +1,8 @@
 // A user's connected apps: what each may spend, what it spent this month, and the end of it.
 
-import { toPage } from '../http/schemas.ts'
+import { readCursor, toPage } from '../http/schemas.ts'
 import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import { isUuid } from '../platform/tokens.ts'
 import {
   openSpendCounter,
   type SpendLimit,
@@ -27,10 +26,7 @@ export async function listOwnConnections(
   account_id: string,
   page: { cursor: string | undefined; limit: number },
 ) {
-  const before_id = page.cursor ?? null
-  if (before_id !== null && !isUuid(before_id)) {
-    throw new ApiError('bad_request', { message: 'query.cursor is not one of ours.' })
-  }
+  const before_id = readCursor(page.cursor)
   const rows = await listConnections(parts.db, account_id, { before_id, count: page.limit + 1 })
   const from = startOfMonth(parts.clock.now())
   const spent = new Map(

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { requireAccount } from '../accounts/accounts.ts'
 import { type TokenPrincipal, tokenOf } from '../http/access.ts'
-import { Credits, Id } from '../http/schemas.ts'
+import { acceptAll, Credits, Id } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
@@ -255,8 +255,4 @@ function readForm(request: FastifyRequest): { parameters: Parameters } {
     )
   }
   return { parameters: readParameters(request.body) }
-}
-
-function acceptAll() {
-  return (value: unknown) => ({ value })
 }
