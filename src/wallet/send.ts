@@ -23,11 +23,11 @@ export async function sendHolds(
   batch: HoldBatch,
 ): Promise<HoldRow[]> {
   const rows = await connection.run(HOLD_BATCH, [
-    requests.map((request) => bucketOf(request.wallet_id)),
-    requests.map((request) => request.id),
-    requests.map((request) => request.wallet_id),
-    requests.map((request) => request.min_credits),
-    requests.map((request) => request.max_credits),
+    column(requests, (request) => bucketOf(request.wallet_id)),
+    column(requests, (request) => request.id),
+    column(requests, (request) => request.wallet_id),
+    column(requests, (request) => request.min_credits),
+    column(requests, (request) => request.max_credits),
     ...limitColumns(batch.spends),
     batch.node.node_id,
     batch.node.epoch,
@@ -42,11 +42,11 @@ export async function sendSettles(
   items: readonly SettleItem[],
 ): Promise<SettleRow[]> {
   const rows = await connection.run(SETTLE_BATCH, [
-    items.map((item) => bucketOf(item.hold.wallet_id)),
-    items.map((item) => item.hold.id),
-    items.map((item) => item.hold.wallet_id),
-    items.map((item) => item.charge?.used_credits ?? null),
-    items.map((item) => item.charge?.cost_credits ?? null),
+    column(items, (item) => bucketOf(item.hold.wallet_id)),
+    column(items, (item) => item.hold.id),
+    column(items, (item) => item.hold.wallet_id),
+    column(items, (item) => item.charge?.used_credits),
+    column(items, (item) => item.charge?.cost_credits),
     ...limitColumns(items.map((item) => item.hold.spend)),
     toJson(items.map((item) => describe(item.charge))),
   ])
@@ -59,12 +59,28 @@ function limitColumns(spends: readonly Hold['spend'][]): unknown[] {
     counters.map((counter) => ({ ...counter, item: index + 1 })),
   )
   return [
-    limits.map((limit) => limit.item),
-    limits.map((limit) => limit.bucket),
-    limits.map((limit) => limit.owner_id),
-    limits.map((limit) => limit.period),
-    limits.map((limit) => limit.limit),
+    column(limits, (limit) => limit.item),
+    column(limits, (limit) => limit.bucket),
+    column(limits, (limit) => limit.owner_id),
+    column(limits, (limit) => limit.period),
+    column(limits, (limit) => limit.limit),
   ]
+}
+
+/**
+ * An array as PostgreSQL reads it. Ids, dates and whole numbers need no quotes; the driver would look for
+ * something to escape in each of them.
+ */
+function column<Item>(
+  items: readonly Item[],
+  pick: (item: Item) => string | number | bigint | undefined,
+): string {
+  let text = '{'
+  for (const item of items) {
+    if (text.length > 1) text += ','
+    text += pick(item) ?? 'null'
+  }
+  return `${text}}`
 }
 
 function describe(charge: SettleRequest | undefined): object {
