@@ -6,7 +6,6 @@ import { requireAccount } from '../accounts/accounts.ts'
 import { sendFormPage, wantsPage } from '../http/page.ts'
 import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
-import { CREDITS_MAX, formatDollars, parseDollars } from '../platform/money.ts'
 import { readBalance } from '../wallet/ledger.ts'
 import {
   AuthorizationFault,
@@ -16,18 +15,16 @@ import {
   readAuthorizationRequest,
   returnAddress,
 } from './authorize.ts'
+import { proposeCap, readConsentCap } from './cap-form.ts'
 import { approve, proveForm } from './consent.ts'
 import type { GrantParts } from './grants.ts'
 import { type PageParts, requireViewerForm, type Viewer, viewerOf } from './page-session.ts'
 import { type ConsentForm, renderConsent } from './pages.ts'
-import { type Parameters, readParameters, refusal } from './parameters.ts'
+import { readParameters, refusal } from './parameters.ts'
 import { loginAddress } from './sign-in-routes.ts'
 import { findConnection } from './store.ts'
 
 export type AuthorizeParts = GrantParts & PageParts
-
-/** What is proposed to somebody who has not set a cap for this app yet. */
-const PROPOSED_CAP_USD = '10.00'
 
 // For the documentation; the checks are in authorize.ts.
 const AuthorizeQuery = Type.Object({
@@ -198,36 +195,4 @@ function silentFault(asked: AuthorizationRequest, viewer: Viewer | undefined): A
         code: 'login_required',
         description: 'The user is not signed in.',
       })
-}
-
-function proposeCap(known: { monthly_cap_credits: bigint | null } | undefined): ConsentForm['cap'] {
-  if (!known) return { kind: 'monthly', usd: PROPOSED_CAP_USD }
-  const { monthly_cap_credits: credits } = known
-  if (credits === null) return { kind: 'none', usd: PROPOSED_CAP_USD }
-  return { kind: 'monthly', usd: formatDollars(credits).replaceAll(/[$,]/g, '') }
-}
-
-type Cap = { kind: 'none' | 'monthly'; usd: string; credits: bigint | null; fault?: string }
-
-/** A page that did not ask for a cap changes none. */
-function readConsentCap(form: Parameters): Cap | undefined {
-  const kind = form.read('cap')
-  if (kind === undefined) return undefined
-  const usd = form.read('cap_usd') ?? ''
-  const is_typed = usd.trim() !== '' && usd !== form.read('cap_shown')
-  if (kind !== 'none' || !is_typed) return readCap(kind, usd)
-  // Without script, typing an amount does not choose it. It is about money: ask again, with the cap chosen.
-  const fault = 'You typed an amount but chose “No cap”. Is this your cap? Then allow once more.'
-  return { kind: 'monthly', usd, credits: null, fault }
-}
-
-export function readCap(kind: string, usd: string): Cap {
-  if (kind === 'none') return { kind, usd, credits: null }
-  if (kind !== 'monthly') throw refusal('cap is none or monthly.')
-  const credits = parseDollars(usd)
-  if (credits !== undefined && credits > 0n && credits <= CREDITS_MAX) {
-    return { kind, usd, credits }
-  }
-  const fault = 'Enter an amount in dollars, such as 10 or 2.50.'
-  return { kind, usd, credits: null, fault }
 }

@@ -18,7 +18,7 @@ import {
 import type { App } from '../http/server.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
 import { readBalance } from '../wallet/ledger.ts'
-import { readCap } from './authorize-routes.ts'
+import { readCap } from './cap-form.ts'
 import { type Connection, disconnect, listOwnConnections, setMonthlyCap } from './connections.ts'
 import { type CapFault, renderConnections } from './connections-page.ts'
 import { proveForm } from './consent.ts'

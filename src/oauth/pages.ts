@@ -4,6 +4,7 @@
 import { type Html, html, renderPage } from '../http/html.ts'
 import { formatDollars } from '../platform/money.ts'
 import type { AuthorizationRequest } from './authorize.ts'
+import type { ShownCap } from './cap-form.ts'
 import type { Scope } from './scopes.ts'
 
 export type CredentialsForm = {
@@ -89,7 +90,7 @@ export type ConsentForm = {
   csrf: string
   email: string
   balance: bigint
-  cap: { kind: 'none' | 'monthly'; usd: string; fault?: string }
+  cap: ShownCap
 }
 
 export function renderConsent(form: ConsentForm): string {
