@@ -56,7 +56,9 @@ describe('processes that share a database', { concurrency: true }, () => {
         const dialect = DIALECTS[Math.floor(index / 2) % 2] ?? 'openai'
         const stream = index % 5 < 2
         const prompt = `${mark()} [[sandbox:tokens=${10 + index}]]`
-        const ask = { key: customer.key, model, prompt, dialect, stream, max_tokens: 300 }
+        // As long as the longest answer asked for: a shorter limit would be what is charged.
+        const max_tokens = 10 + count
+        const ask = { key: customer.key, model, prompt, dialect, stream, max_tokens }
         const reply = await chat(server.url, ask)
         assert.equal(reply.status, 200, reply.text)
         const exact = costOf(model, { input: promptTokensOf(prompt), output: 10 + index })

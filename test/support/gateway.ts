@@ -48,7 +48,9 @@ export async function startGateway(
   settings: Record<string, string> = {},
   options: { log_level?: string; database_url?: string } = {},
 ) {
-  const service = await createApp({ settings: { WELCOME_CREDITS: '0', ...settings }, ...options })
+  // The long versions make a key for each call.
+  const usual = { WELCOME_CREDITS: '0', KEYS_PER_ACCOUNT_MAX: '100000' }
+  const service = await createApp({ settings: { ...usual, ...settings }, ...options })
   const url = await service.app.listen({ port: 0, host: '127.0.0.1' })
   const customer = async (credits: bigint) => {
     const { user_id: account_id, bearer } = await service.register()
