@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  assertHarmless,
-  attributes,
-  BASE_URL,
-  errorRows,
-  poisonRow,
-  unescape,
-} from '../../test/support/sample-document.ts'
+import { assertHarmless, attributes, poisonRow, unescape } from '../../test/support/markup.ts'
+import { BASE_URL, errorRows } from '../../test/support/sample-document.ts'
 import { renderErrors } from './errors-page.ts'
 
 void test('hostile text in an error row stays text', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { unescape } from '../../test/support/sample-document.ts'
+import { unescape } from '../../test/support/markup.ts'
 import { html, htmlText, raw } from './html.ts'
 
 void test('html never lets a raw < of an interpolated string through', () => {

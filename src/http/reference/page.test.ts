@@ -4,13 +4,11 @@ import { test } from 'node:test'
 import {
   assertHarmless,
   attributes,
-  BASE_URL,
-  errorRows,
   HOSTILE,
   poisonRow,
-  sampleDocument,
   unescape,
-} from '../../../test/support/sample-document.ts'
+} from '../../../test/support/markup.ts'
+import { BASE_URL, errorRows, sampleDocument } from '../../../test/support/sample-document.ts'
 import { renderErrors } from '../errors-page.ts'
 import { html, renderPage } from '../html.ts'
 import { pageStyle } from '../page-style.ts'
