@@ -5,15 +5,24 @@
 --   * Every row carries its wallet's bucket, and no journal transaction spans two buckets.
 --   * Time comes from the caller or from the id (UUIDv7), never from the server's clock.
 
+-- Constraints call these two for every row they check. In plpgsql, because the body of an SQL function is read from
+-- the catalog and planned again by each statement that writes the table, and a small batch has few rows to share
+-- that.
+
 -- The top 6 of the 12 bits after the version: 0 to 63.
 create function wallet_bucket(id uuid) returns smallint
-language sql immutable strict parallel safe
-return (((get_byte(uuid_send(id), 6) & 15) << 2) | (get_byte(uuid_send(id), 7) >> 6))::smallint;
+language plpgsql immutable strict parallel safe as $$
+begin
+  return ((get_byte(uuid_send(id), 6) & 15) << 2) | (get_byte(uuid_send(id), 7) >> 6);
+end $$;
 
 -- The time in an id. Partitioned tables take `at` from it, so that (id, at) is as unique as id.
 create function id_time(id uuid) returns timestamptz
-language sql immutable strict parallel safe
-return to_timestamp(('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint::double precision / 1000);
+language plpgsql immutable strict parallel safe as $$
+begin
+  return to_timestamp(('x' || encode(substring(uuid_send(id) for 6), 'hex'))::bit(48)::bigint::double precision
+    / 1000);
+end $$;
 
 create table wallet (
   posted bigint not null,
