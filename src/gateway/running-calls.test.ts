@@ -33,3 +33,27 @@ test('a stop waits a while, then tells every call, also one that asks only after
   early.resolve()
   await Promise.all([finish, ...calls])
 })
+
+test('a stop tells those that still run, in whatever order the others ended', async () => {
+  const running = new RunningCalls()
+  const told: number[] = []
+  const doors = Array.from({ length: 6 }, () => Promise.withResolvers<void>())
+  const calls = doors.map((door, index) =>
+    running.run(async (onStop) => {
+      onStop(() => told.push(index))
+      await door.promise
+    }),
+  )
+  for (const index of [1, 5, 0, 4]) {
+    doors[index]?.resolve()
+    await calls[index]
+  }
+  const finish = running.finish(1)
+  await wait(20)
+  assert.deepEqual(
+    told.toSorted((left, right) => left - right),
+    [2, 3],
+  )
+  for (const door of doors) door.resolve()
+  await Promise.all([finish, ...calls])
+})
