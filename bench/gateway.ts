@@ -25,7 +25,7 @@ const WARM_UP_REQUESTS = 10_000
 const WARM_UP_STREAMS = 1_000
 
 /** Those of `npm start`. */
-const START_FLAGS = ['--max-semi-space-size=64']
+const START_FLAGS = ['--min-semi-space-size=64', '--max-semi-space-size=64']
 
 const { values: flags } = parseArgs({
   options: {
