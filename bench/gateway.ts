@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import package_json from '../package.json' with { type: 'json' }
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { makePayers, type Payers } from './gateway-accounts.ts'
@@ -21,11 +22,11 @@ const STREAM_LOAD: Load = { stream: true, pace_ms: 0, callers: 32 }
 /** As a model writes: every chunk comes alone, and none waits for another. */
 const PACED_LOAD: Load = { stream: true, pace_ms: 20, callers: 100 }
 /** Until the compiler is done with it: a slow server would otherwise be measured colder than a fast one. */
-const WARM_UP_REQUESTS = 10_000
+const WARM_UP_REQUESTS = 50_000
 const WARM_UP_STREAMS = 1_000
 
 /** Those of `npm start`. */
-const START_FLAGS = ['--min-semi-space-size=64', '--max-semi-space-size=64']
+const START_FLAGS = package_json.config.node_flags.split(' ')
 
 const { values: flags } = parseArgs({
   options: {

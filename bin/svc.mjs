@@ -2,7 +2,7 @@
 // `npx svc …`: hands over to the command line on the project's own Node, whatever Node runs this file.
 
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const node = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
@@ -13,9 +13,8 @@ if (!existsSync(node)) {
   process.exit(1)
 }
 const cache = fileURLToPath(new URL('../node_modules/.cache/node', import.meta.url))
-// As `npm start` does: a young generation of 64 MB, from the first request on.
-const flags = ['--min-semi-space-size=64', '--max-semi-space-size=64']
-const child = spawn(node, [...flags, command, ...process.argv.slice(2)], {
+const { config } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+const child = spawn(node, [...config.node_flags.split(' '), command, ...process.argv.slice(2)], {
   stdio: 'inherit',
   env: { NODE_COMPILE_CACHE: cache, ...process.env },
 })
