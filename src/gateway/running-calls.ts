@@ -38,7 +38,7 @@ export class RunningCalls {
   async finish(within_ms = FINISH_MS): Promise<void> {
     const settled = Promise.allSettled(this.#open.map((call) => call.work))
     await Promise.race([settled, wait(within_ms, undefined, { ref: false })])
-    for (const call of [...this.#open]) {
+    for (const call of this.#open) {
       call.stopped = true
       call.tell()
     }

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Batcher, type BatcherOptions, type Failure, GivenUp } from './batcher.ts'
+import {
+  Batcher,
+  type BatcherOptions,
+  type Failure,
+  GivenUp,
+  type QueueOptions,
+} from './batcher.ts'
 import { ApiError } from './errors.ts'
 
 class Wanted extends Error {
@@ -12,13 +18,17 @@ class Wanted extends Error {
   }
 }
 
-function make(options: Partial<BatcherOptions<number, number>>) {
+const LIMITS: QueueOptions = {
+  name: 'number',
+  batch_limit: 4,
+  queue_limit: 10,
+  queue_age_limit_ms: 1_000,
+  give_up_after_ms: 1_000,
+}
+
+function make(options: Partial<BatcherOptions<number, number> & QueueOptions>) {
   return new Batcher<number, number>({
-    name: 'test',
-    batch_limit: 4,
-    queue_limit: 10,
-    queue_age_limit_ms: 1_000,
-    give_up_after_ms: 1_000,
+    queues: [{ ...LIMITS, ...options }],
     send: async (items) => items.map((item) => item * 2),
     classify: (error) => (error instanceof Wanted ? error.failure : 'refused'),
     ...options,
@@ -174,5 +184,40 @@ describe('a batcher', () => {
     await batcher.close()
     assert.equal((await answers).length, 9)
     await assert.rejects(batcher.submit(1), { code: 'service_unavailable' })
+  })
+
+  it('takes from every queue, in their order, and lets none fill up another', async () => {
+    const sent: number[][] = []
+    const batcher = make({
+      queues: [
+        { ...LIMITS, name: 'first', batch_limit: 2, queue_limit: 3 },
+        { ...LIMITS, name: 'second', batch_limit: 3, queue_limit: 3 },
+      ],
+      send: async (items) => {
+        sent.push([...items])
+        return [...items]
+      },
+    })
+    const second = [10, 11, 12].map((item) => batcher.submit(item, 1))
+    await assert.rejects(batcher.submit(13, 1), { code: 'service_unavailable' })
+    const first = [1, 2, 3].map((item) => batcher.submit(item, 0))
+    assert.equal(batcher.depth, 6)
+    assert.deepEqual(await Promise.all([...first, ...second]), [1, 2, 3, 10, 11, 12])
+    assert.deepEqual(sent, [[1, 2, 10, 11, 12], [3]])
+  })
+
+  it('gives up each item after the time of its own queue', async () => {
+    let failing = true
+    const batcher = make({
+      queues: [LIMITS, { ...LIMITS, name: 'hasty', give_up_after_ms: 30 }],
+      send: async (items) => {
+        if (failing) throw new Wanted('retry')
+        return [...items]
+      },
+    })
+    const patient = batcher.submit(1, 0)
+    await assert.rejects(batcher.submit(2, 1), GivenUp)
+    failing = false
+    assert.equal(await patient, 1)
   })
 })

@@ -11,40 +11,50 @@ import { ApiError } from './errors.ts'
  */
 export type Failure = 'retry' | 'conflict' | 'refused'
 
-export type BatcherOptions<Item, Result> = {
+/** Where items wait. Those of one queue never take the room of another. */
+export type QueueOptions = {
   name: string
+  /** So many of one batch. */
   batch_limit: number
   queue_limit: number
   /** New items are refused while the oldest waiting one is older than this. */
   queue_age_limit_ms: number
   /** An item is given up, outcome unknown, after this long. */
   give_up_after_ms: number
+}
+
+export type BatcherOptions<Item, Result> = {
+  /** In the order in which a batch takes from them. */
+  queues: readonly QueueOptions[]
   /** One answer for each item, in the same order. Must be safe to repeat with the same items. */
   send: (items: readonly Item[]) => Promise<readonly Result[]>
   classify: (error: unknown) => Failure
-  observe?: (event: BatchEvent) => void
+  observe?: (event: BatchEvent<Item>) => void
 }
 
-export type BatchEvent =
-  | { kind: 'sent'; size: number; seconds: number }
+export type BatchEvent<Item> =
+  | { kind: 'sent'; items: readonly Item[]; seconds: number }
   | { kind: 'failed'; failure: Failure; error: unknown }
-  | { kind: 'turned_away' }
-  | { kind: 'given_up' }
+  | { kind: 'turned_away' | 'given_up'; queue: string }
 
 type Entry<Item, Result> = {
   item: Item
+  queue: string
   queued_at: number
+  give_up_at: number
   resolve(result: Result): void
   reject(error: unknown): void
 }
 
+type Queue<Item, Result> = { limits: QueueOptions; entries: Entry<Item, Result>[] }
+
 /** The item was sent, or may have been; nobody knows what became of it. Sending it again finds out. */
 export class GivenUp extends ApiError {
-  constructor(lane: string) {
+  constructor(queue: string) {
     super('service_unavailable', {
       message: 'The connection to the database was lost: the change may or may not have been made.',
       hint: 'Look before you repeat it; with an Idempotency-Key simply repeat it.',
-      detail: `${lane} lane gave up; the outcome is unknown`,
+      detail: `a ${queue} was given up; the outcome is unknown`,
       headers: { 'retry-after': '1' },
     })
   }
@@ -54,35 +64,38 @@ const CONFLICT_TRIES = 5
 const BACKOFF_START_MS = 20
 const BACKOFF_LIMIT_MS = 1_000
 
-/** One lane: one batch in flight at a time. */
+/** One batch in flight at a time. */
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
-  #queue: Entry<Item, Result>[] = []
+  readonly #queues: Queue<Item, Result>[]
   #running: Promise<void> | undefined
   #closed = false
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options
+    this.#queues = options.queues.map((limits) => ({ limits, entries: [] }))
   }
 
   get depth(): number {
-    return this.#queue.length
+    return this.#queues.reduce((sum, queue) => sum + queue.entries.length, 0)
   }
 
-  submit(item: Item): Promise<Result> {
+  /** `place`: of its queue, in the order in which they were given. */
+  submit(item: Item, place = 0): Promise<Result> {
+    const queue = this.#queues[place]
+    if (!queue) throw new Error(`there is no queue ${place}`)
+    const { name, queue_limit, queue_age_limit_ms, give_up_after_ms } = queue.limits
     const now = performance.now()
-    const oldest = this.#queue[0]
-    const { queue_limit, queue_age_limit_ms } = this.#options
+    const oldest = queue.entries[0]
     const aged = oldest !== undefined && now - oldest.queued_at > queue_age_limit_ms
-    if (this.#closed || aged || this.#queue.length >= queue_limit) {
-      this.#options.observe?.({ kind: 'turned_away' })
-      return Promise.reject(busy(`${this.#options.name} lane is full or closed`))
+    if (this.#closed || aged || queue.entries.length >= queue_limit) {
+      this.#options.observe?.({ kind: 'turned_away', queue: name })
+      return Promise.reject(busy(`the queue of ${name}s is full or closed`))
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, queued_at: now, resolve, reject })
-      this.#running ??= this.#run().finally(() => {
-        this.#running = undefined
-      })
+      const give_up_at = now + give_up_after_ms
+      queue.entries.push({ item, queue: name, queued_at: now, give_up_at, resolve, reject })
+      this.#running ??= this.#run()
     })
   }
 
@@ -95,12 +108,16 @@ export class Batcher<Item, Result> {
   async #run(): Promise<void> {
     // Lets every caller of this turn of the event loop into the batch.
     await turn()
-    while (this.#queue.length > 0) {
-      const batch = this.#queue.slice(0, this.#options.batch_limit)
-      this.#queue = this.#queue.slice(this.#options.batch_limit)
+    for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
       await this.#deliver(batch)
       await turn()
     }
+    // In the step that found nothing left: whoever comes next starts anew.
+    this.#running = undefined
+  }
+
+  #take(): Entry<Item, Result>[] {
+    return this.#queues.flatMap((queue) => queue.entries.splice(0, queue.limits.batch_limit))
   }
 
   async #deliver(batch: readonly Entry<Item, Result>[]): Promise<void> {
@@ -117,7 +134,7 @@ export class Batcher<Item, Result> {
         await this.#isolate(entries, failure.error)
         return
       }
-      this.#queue = this.#dropExpired(this.#queue)
+      for (const queue of this.#queues) queue.entries = this.#dropExpired(queue.entries)
       await sleep(backoff(tries))
     }
   }
@@ -125,19 +142,16 @@ export class Batcher<Item, Result> {
   async #attempt(
     entries: readonly Entry<Item, Result>[],
   ): Promise<{ kind: Failure; error: unknown } | undefined> {
-    const { send, classify, observe, name } = this.#options
+    const { send, classify, observe } = this.#options
+    const items = entries.map((entry) => entry.item)
     const started = performance.now()
     try {
-      const results = await send(entries.map((entry) => entry.item))
-      if (results.length !== entries.length) throw new Error(`${name} lane: an answer is missing`)
+      const results = await send(items)
+      if (results.length !== entries.length) throw new Error('a batch lacks an answer')
       entries.forEach((entry, index) => {
         entry.resolve(results[index] as Result)
       })
-      observe?.({
-        kind: 'sent',
-        size: entries.length,
-        seconds: (performance.now() - started) / 1000,
-      })
+      observe?.({ kind: 'sent', items, seconds: (performance.now() - started) / 1000 })
       return undefined
     } catch (error) {
       const kind = classify(error)
@@ -149,7 +163,7 @@ export class Batcher<Item, Result> {
   /** Halves until the bad item stands alone, so that it fails alone. */
   async #isolate(entries: readonly Entry<Item, Result>[], error: unknown): Promise<void> {
     if (entries.length === 1) {
-      entries[0]?.reject(asApiError(error, `${this.#options.name} lane refused the item`))
+      entries[0]?.reject(asApiError(error, `a ${entries[0].queue} was refused`))
       return
     }
     const middle = Math.ceil(entries.length / 2)
@@ -158,15 +172,15 @@ export class Batcher<Item, Result> {
   }
 
   #dropExpired(entries: readonly Entry<Item, Result>[]): Entry<Item, Result>[] {
-    const cutoff = performance.now() - this.#options.give_up_after_ms
+    const now = performance.now()
     const live: Entry<Item, Result>[] = []
     for (const entry of entries) {
-      if (entry.queued_at > cutoff) {
+      if (entry.give_up_at > now) {
         live.push(entry)
         continue
       }
-      this.#options.observe?.({ kind: 'given_up' })
-      entry.reject(new GivenUp(this.#options.name))
+      this.#options.observe?.({ kind: 'given_up', queue: entry.queue })
+      entry.reject(new GivenUp(entry.queue))
     }
     return live
   }

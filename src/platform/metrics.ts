@@ -113,21 +113,20 @@ function createLedgerMetrics(registers: Registry[]) {
   return {
     ledger_batches: new Histogram({
       name: 'svc_ledger_batch_seconds',
-      help: 'Round trips of the hold and settle lanes.',
-      labelNames: ['lane'] as const,
+      help: 'Round trips of the ledger, each with the holds and settlements of one batch.',
       buckets: SECONDS,
       registers,
     }),
     ledger_batch_items: new Counter({
       name: 'svc_ledger_batch_items_total',
       help: 'Items in those round trips; divided by their count it is the mean batch.',
-      labelNames: ['lane'] as const,
+      labelNames: ['kind'] as const,
       registers,
     }),
     ledger_failures: new Counter({
       name: 'svc_ledger_failures_total',
       help: 'Batches that failed (retry, conflict, refused) and items turned away or given up.',
-      labelNames: ['lane', 'reason'] as const,
+      labelNames: ['kind', 'reason'] as const,
       registers,
     }),
     ledger_holds: new Counter({

@@ -32,3 +32,8 @@ export function mintWalletId(wallet_id: string, at: Date): string {
   const tag = (bucketOf(wallet_id) << SPARE_BITS) | randomInt(1 << SPARE_BITS)
   return mintId({ at, tag })
 }
+
+/** The time in a UUIDv7. */
+export function timeOf(id: string): Date {
+  return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))
+}

@@ -1,14 +1,11 @@
-// The ledger as the rest of the service sees it: hold, settle, release. Behind it, hold and settle lanes
-// that turn thousands of callers into a few transactions. A wallet always meets the same lane, so one
-// process never competes with itself for a row.
+// The ledger as the rest of the service sees it: hold, settle, release. Behind it, lanes that turn thousands of
+// callers into a few transactions. A wallet always meets the same lane, so one process never competes with
+// itself for a row.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type BatchEvent, Batcher, GivenUp } from '../platform/batcher.ts'
-import type { Clock } from '../platform/clock.ts'
+import { GivenUp } from '../platform/batcher.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { Log } from '../platform/log.ts'
-import type { LedgerMetrics } from '../platform/metrics.ts'
-import { bucketOf } from './bucket.ts'
+import { bucketOf, timeOf } from './bucket.ts'
 import {
   checkHoldRequest,
   checkSettleRequest,
@@ -17,10 +14,8 @@ import {
   type Settlement,
   type SettleRequest,
 } from './holds.ts'
-import type { GatewayNode } from './jobs.ts'
-import { classifyFailure, LaneConnection } from './lane-connection.ts'
-import { type SettleItem, sendHolds, sendSettles } from './send.ts'
-import { type LimitedCounter, limitReached, roomIsHeld, spendCounter } from './spend.ts'
+import { Lane, type LaneOptions } from './lane.ts'
+import { limitedCounters, limitReached, roomIsHeld } from './spend.ts'
 import type { HoldRow, SettleRow } from './store.ts'
 
 export interface Ledger {
@@ -36,38 +31,16 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-export type LedgerOptions = {
-  url: string
-  clock: Clock
-  log: Log
-  metrics: LedgerMetrics
-  /** From startNode: whose lease keeps these holds alive. Read anew for each batch. */
-  node: GatewayNode
+export type LedgerOptions = LaneOptions & {
   lanes?: number
-  batch_limit?: number
   /** How long a hold waits for other holds of its wallet before the answer is 402. */
   hold_wait_ms?: number
-  /** False trades lost holds, never lost charges, for speed on a slow disk. */
-  synchronous_holds?: boolean
-  deadline_ms?: number
-  settle_gives_up_after_ms?: number
 }
 
 const LANES = 2
-const BATCH_LIMIT = 128
-const QUEUE_LIMIT = 10_000
-const QUEUE_AGE_LIMIT_MS = 2_000
 const HOLD_WAIT_MS = 1_000
-/** Longer than the longest call, which ends after 15 minutes. */
-const HOLD_EXPIRES_AFTER_MS = 20 * 60_000
-const DEADLINE_MS = 10_000
-/** A hold that fails costs nobody anything. A settle that fails is a call nobody pays: it tries for longer. */
-const SETTLE_GIVES_UP_AFTER_MS = 120_000
 const POLL_START_MS = 20
 const POLL_LIMIT_MS = 200
-
-type HoldLane = Batcher<HoldRequest, HoldRow>
-type SettleLane = Batcher<SettleItem, SettleRow>
 
 export function createLedger(options: LedgerOptions): Ledger {
   return new LaneLedger(options)
@@ -75,23 +48,18 @@ export function createLedger(options: LedgerOptions): Ledger {
 
 class LaneLedger implements Ledger {
   readonly #options: LedgerOptions
-  readonly #connections: LaneConnection[] = []
-  readonly #hold_lanes: HoldLane[] = []
-  readonly #settle_lanes: SettleLane[] = []
+  readonly #lanes: Lane[]
   /** Holds that wait for room in their wallet, woken by the settles of this process. */
   readonly #waiting = new Map<string, Set<() => void>>()
 
   constructor(options: LedgerOptions) {
     this.#options = options
-    for (let lane = 0; lane < (options.lanes ?? LANES); lane++) {
-      this.#hold_lanes.push(this.#makeHoldLane())
-      this.#settle_lanes.push(this.#makeSettleLane())
-    }
+    this.#lanes = Array.from({ length: options.lanes ?? LANES }, () => new Lane(options))
   }
 
   async hold(request: HoldRequest): Promise<Hold> {
     checkHoldRequest(request)
-    const lane = laneOf(this.#hold_lanes, request.wallet_id)
+    const lane = this.#laneOf(request.wallet_id)
     const give_up_at = performance.now() + (this.#options.hold_wait_ms ?? HOLD_WAIT_MS)
     for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
       const row = await this.#placeHold(lane, request)
@@ -105,10 +73,10 @@ class LaneLedger implements Ledger {
 
   async settle(request: SettleRequest): Promise<Settlement> {
     checkSettleRequest(request)
-    const lane = laneOf(this.#settle_lanes, request.hold.wallet_id)
+    const lane = this.#laneOf(request.hold.wallet_id)
     let row: SettleRow
     try {
-      row = await lane.submit({ hold: request.hold, charge: request })
+      row = await lane.settle({ hold: request.hold, charge: request })
     } catch (error) {
       const { hold, used_credits } = request
       const context = { hold: hold.id, wallet_id: hold.wallet_id, credits: Number(used_credits) }
@@ -122,25 +90,29 @@ class LaneLedger implements Ledger {
   }
 
   async release(hold: Hold): Promise<boolean> {
-    const row = await laneOf(this.#settle_lanes, hold.wallet_id).submit({ hold })
+    const row = await this.#laneOf(hold.wallet_id).settle({ hold })
     this.#wake(hold.wallet_id)
     this.#options.metrics.ledger_settles.inc({ state: row.state })
     return row.state === 'voided'
   }
 
   depth(): number {
-    return [...this.#hold_lanes, ...this.#settle_lanes].reduce((sum, lane) => sum + lane.depth, 0)
+    return this.#lanes.reduce((sum, lane) => sum + lane.depth, 0)
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#hold_lanes.map((lane) => lane.close()))
-    await Promise.all(this.#settle_lanes.map((lane) => lane.close()))
-    await Promise.all(this.#connections.map((connection) => connection.close()))
+    await Promise.all(this.#lanes.map((lane) => lane.close()))
   }
 
-  async #placeHold(lane: HoldLane, request: HoldRequest): Promise<HoldRow> {
+  #laneOf(wallet_id: string): Lane {
+    const lane = this.#lanes[bucketOf(wallet_id) % this.#lanes.length]
+    if (!lane) throw new Error('a ledger has at least one lane')
+    return lane
+  }
+
+  async #placeHold(lane: Lane, request: HoldRequest): Promise<HoldRow> {
     try {
-      return await lane.submit(request)
+      return await lane.hold(request)
     } catch (error) {
       if (!(error instanceof GivenUp)) throw error
       // It may have been placed all the same. Nobody waits for this, and the lease and the expiry stand
@@ -197,56 +169,6 @@ class LaneLedger implements Ledger {
       balance_after,
     }
   }
-
-  #makeHoldLane(): HoldLane {
-    const { node, clock, synchronous_holds = true, deadline_ms = DEADLINE_MS } = this.#options
-    const connection = this.#connect('svc hold lane', synchronous_holds)
-    return new Batcher<HoldRequest, HoldRow>({
-      ...this.#laneOptions('hold'),
-      queue_age_limit_ms: QUEUE_AGE_LIMIT_MS,
-      give_up_after_ms: deadline_ms,
-      send: (requests) => {
-        const now = clock.now()
-        const expires_at = new Date(now.getTime() + HOLD_EXPIRES_AFTER_MS)
-        const spends = requests.map((request) => limitedCounters(request))
-        return sendHolds(connection, requests, { node, now, expires_at, spends })
-      },
-    })
-  }
-
-  #makeSettleLane(): SettleLane {
-    const connection = this.#connect('svc settle lane', true)
-    const { settle_gives_up_after_ms = SETTLE_GIVES_UP_AFTER_MS } = this.#options
-    return new Batcher<SettleItem, SettleRow>({
-      ...this.#laneOptions('settle'),
-      queue_age_limit_ms: settle_gives_up_after_ms,
-      give_up_after_ms: settle_gives_up_after_ms,
-      send: (items) => sendSettles(connection, items),
-    })
-  }
-
-  #connect(application_name: string, synchronous_commit: boolean): LaneConnection {
-    const { url, deadline_ms = DEADLINE_MS } = this.#options
-    const made = new LaneConnection({ url, application_name, synchronous_commit, deadline_ms })
-    this.#connections.push(made)
-    return made
-  }
-
-  #laneOptions(name: 'hold' | 'settle') {
-    const { metrics, log, batch_limit = BATCH_LIMIT } = this.#options
-    const observe = (event: BatchEvent) => {
-      if (event.kind === 'sent') {
-        metrics.ledger_batches.observe({ lane: name }, event.seconds)
-        metrics.ledger_batch_items.inc({ lane: name }, event.size)
-        return
-      }
-      const reason = event.kind === 'failed' ? event.failure : event.kind
-      metrics.ledger_failures.inc({ lane: name, reason })
-      if (event.kind === 'failed')
-        log.warn({ lane: name, reason, err: event.error }, 'batch failed')
-    }
-    return { name, batch_limit, queue_limit: QUEUE_LIMIT, classify: classifyFailure, observe }
-  }
 }
 
 function readHold(request: HoldRequest, row: HoldRow): Hold {
@@ -278,22 +200,4 @@ function holdOf(request: HoldRequest, amount: bigint): Hold {
   const { id, wallet_id } = request
   const spend = limitedCounters(request)
   return { id, wallet_id, amount, ...(spend.length > 0 && { spend }) }
-}
-
-function limitedCounters({ id, spend_limits = [] }: HoldRequest): LimitedCounter[] {
-  return spend_limits.map((limit) => ({
-    ...spendCounter(limit, timeOf(id)),
-    limit: limit.limit_credits,
-  }))
-}
-
-function laneOf<Lane>(lanes: readonly Lane[], wallet_id: string): Lane {
-  const lane = lanes[bucketOf(wallet_id) % lanes.length]
-  if (!lane) throw new Error('a ledger has at least one lane')
-  return lane
-}
-
-/** The time in a UUIDv7. */
-function timeOf(id: string): Date {
-  return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))
 }

@@ -4,44 +4,74 @@ import { toJson } from '../platform/money.ts'
 import { bucketOf } from './bucket.ts'
 import type { Hold, HoldRequest, SettleRequest } from './holds.ts'
 import type { LaneConnection } from './lane-connection.ts'
-import { HOLD_BATCH, type HoldRow, SETTLE_BATCH, type SettleRow } from './store.ts'
+import { limitedCounters } from './spend.ts'
+import {
+  HOLD_BATCH,
+  type HoldRow,
+  LEDGER_BATCH,
+  type LedgerRow,
+  SETTLE_BATCH,
+  type SettleRow,
+} from './store.ts'
 
 /** Without a charge, the hold is given back. */
 export type SettleItem = { hold: Hold; charge?: SettleRequest }
 
-export type HoldBatch = {
+export type LedgerBatch = {
+  settles: readonly SettleItem[]
+  holds: readonly HoldRequest[]
   node: { node_id: string; epoch: bigint }
   now: Date
   expires_at: Date
-  /** The counters that each request counts against. */
-  spends: readonly Hold['spend'][]
 }
 
-export async function sendHolds(
+export type LedgerAnswers = { settles: SettleRow[]; holds: HoldRow[] }
+
+/** Where there is only one kind, only its function is called: a caller who is alone pays for nothing else. */
+export async function sendBatch(
   connection: LaneConnection,
-  requests: readonly HoldRequest[],
-  batch: HoldBatch,
-): Promise<HoldRow[]> {
-  const rows = await connection.run(HOLD_BATCH, [
-    column(requests, (request) => bucketOf(request.wallet_id)),
-    column(requests, (request) => request.id),
-    column(requests, (request) => request.wallet_id),
-    column(requests, (request) => request.min_credits),
-    column(requests, (request) => request.max_credits),
-    ...limitColumns(batch.spends),
-    batch.node.node_id,
-    batch.node.epoch,
-    batch.now,
-    batch.expires_at,
-  ])
-  return inOrder(rows)
+  batch: LedgerBatch,
+): Promise<LedgerAnswers> {
+  if (batch.settles.length === 0) {
+    return { settles: [], holds: inOrder(await connection.run(HOLD_BATCH, holdColumns(batch))) }
+  }
+  const settles = settleColumns(batch.settles)
+  if (batch.holds.length === 0) {
+    return { settles: inOrder(await connection.run(SETTLE_BATCH, settles)), holds: [] }
+  }
+  const rows = await connection.run(LEDGER_BATCH, [...settles, ...holdColumns(batch)])
+  return {
+    settles: inOrder(rows.filter((row) => row.kind === 'settle').map(toSettleRow)),
+    holds: inOrder(rows.filter((row) => row.kind === 'hold').map(toHoldRow)),
+  }
 }
 
-export async function sendSettles(
-  connection: LaneConnection,
-  items: readonly SettleItem[],
-): Promise<SettleRow[]> {
-  const rows = await connection.run(SETTLE_BATCH, [
+function toSettleRow(row: LedgerRow): SettleRow {
+  const { item, state, amount, shortfall, balance_before, balance_after } = row
+  return { item, state, charged: amount, shortfall, balance_before, balance_after } as SettleRow
+}
+
+function toHoldRow({ item, state, amount, limit_owner_id }: LedgerRow): HoldRow {
+  return { item, state, granted: amount, limit_owner_id } as HoldRow
+}
+
+function holdColumns({ holds, node, now, expires_at }: LedgerBatch): unknown[] {
+  return [
+    column(holds, (request) => bucketOf(request.wallet_id)),
+    column(holds, (request) => request.id),
+    column(holds, (request) => request.wallet_id),
+    column(holds, (request) => request.min_credits),
+    column(holds, (request) => request.max_credits),
+    ...limitColumns(holds.map(limitedCounters)),
+    node.node_id,
+    node.epoch,
+    now,
+    expires_at,
+  ]
+}
+
+function settleColumns(items: readonly SettleItem[]): unknown[] {
+  return [
     column(items, (item) => bucketOf(item.hold.wallet_id)),
     column(items, (item) => item.hold.id),
     column(items, (item) => item.hold.wallet_id),
@@ -49,8 +79,7 @@ export async function sendSettles(
     column(items, (item) => item.charge?.cost_credits),
     ...limitColumns(items.map((item) => item.hold.spend)),
     toJson(items.map((item) => describe(item.charge))),
-  ])
-  return inOrder(rows)
+  ]
 }
 
 /** Empty columns where nobody has a limit: the database then looks at no counter. */

@@ -4,7 +4,7 @@
 import type { Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { formatDollars } from '../platform/money.ts'
-import { bucketOf, lowestIdAt } from './bucket.ts'
+import { bucketOf, lowestIdAt, timeOf } from './bucket.ts'
 import {
   LOCK_WALLET,
   OPEN_SPEND_COUNTER,
@@ -53,6 +53,18 @@ export function spendCounter(
     owner_id: limit.owner_id,
     period: spendPeriod(limit.period, at),
   }
+}
+
+/** Those that bind a call, in the order given; its id has the time of it. */
+export function limitedCounters(call: {
+  id: string
+  spend_limits?: readonly SpendLimit[]
+}): LimitedCounter[] {
+  const { id, spend_limits = [] } = call
+  return spend_limits.map((limit) => ({
+    ...spendCounter(limit, timeOf(id)),
+    limit: limit.limit_credits,
+  }))
 }
 
 /** The refusal of a call that does not fit under a limit. */

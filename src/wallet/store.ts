@@ -60,25 +60,27 @@ export type HoldRow = {
   limit_owner_id: string | null
 }
 
+const HOLD_PARAMETERS = [
+  'p_buckets smallint[]',
+  'p_ids uuid[]',
+  'p_wallet_ids uuid[]',
+  'p_min bigint[]',
+  'p_max bigint[]',
+  'p_limit_items integer[]',
+  'p_limit_buckets smallint[]',
+  'p_limit_owner_ids uuid[]',
+  'p_limit_periods date[]',
+  'p_limit_credits bigint[]',
+  'p_node_id text',
+  'p_node_epoch bigint',
+  'p_now timestamptz',
+  'p_expires_at timestamptz',
+]
+
 export const HOLD_BATCH = statement<HoldRow>(
   'wallet.hold_batch',
   `select item, state, granted, limit_owner_id
-   from hold_batch(
-     p_buckets => $1::smallint[],
-     p_ids => $2::uuid[],
-     p_wallet_ids => $3::uuid[],
-     p_min => $4::bigint[],
-     p_max => $5::bigint[],
-     p_limit_items => $6::integer[],
-     p_limit_buckets => $7::smallint[],
-     p_limit_owner_ids => $8::uuid[],
-     p_limit_periods => $9::date[],
-     p_limit_credits => $10::bigint[],
-     p_node_id => $11::text,
-     p_node_epoch => $12::bigint,
-     p_now => $13::timestamptz,
-     p_expires_at => $14::timestamptz
-   )`,
+   from hold_batch(${takeInTurn(HOLD_PARAMETERS)})`,
 )
 
 export const SETTLE_STATES = ['settled', 'late', 'voided', 'gone', 'no_wallet', 'conflict'] as const
@@ -92,23 +94,55 @@ export type SettleRow = {
   balance_after: bigint
 }
 
+const SETTLE_PARAMETERS = [
+  'p_buckets smallint[]',
+  'p_ids uuid[]',
+  'p_wallet_ids uuid[]',
+  'p_used bigint[]',
+  'p_cost bigint[]',
+  'p_limit_items integer[]',
+  'p_limit_buckets smallint[]',
+  'p_limit_owner_ids uuid[]',
+  'p_limit_periods date[]',
+  'p_limit_credits bigint[]',
+  'p_usage json',
+]
+
 export const SETTLE_BATCH = statement<SettleRow>(
   'wallet.settle_batch',
   `select item, state, charged, shortfall, balance_before, balance_after
-   from settle_batch(
-     p_buckets => $1::smallint[],
-     p_ids => $2::uuid[],
-     p_wallet_ids => $3::uuid[],
-     p_used => $4::bigint[],
-     p_cost => $5::bigint[],
-     p_limit_items => $6::integer[],
-     p_limit_buckets => $7::smallint[],
-     p_limit_owner_ids => $8::uuid[],
-     p_limit_periods => $9::date[],
-     p_limit_credits => $10::bigint[],
-     p_usage => $11::json
-   )`,
+   from settle_batch(${takeInTurn(SETTLE_PARAMETERS)})`,
 )
+
+/** `amount`: what was charged or granted. What only the other kind has is null. */
+export type LedgerRow = {
+  kind: 'settle' | 'hold'
+  item: number
+  state: string
+  amount: bigint | null
+  shortfall: bigint | null
+  balance_before: bigint | null
+  balance_after: bigint | null
+  limit_owner_id: string | null
+}
+
+export const LEDGER_BATCH = statement<LedgerRow>(
+  'wallet.ledger_batch',
+  `select kind, item, state, amount, shortfall, balance_before, balance_after, limit_owner_id
+   from ledger_batch(${takeInTurn([
+     ...SETTLE_PARAMETERS.map((parameter) => parameter.replace('p_', 's_')),
+     ...HOLD_PARAMETERS.map((parameter) => parameter.replace('p_', 'h_')),
+   ])})`,
+)
+
+/** The arguments of a call, by name, as $1, $2 and so on. */
+function takeInTurn(parameters: readonly string[]): string {
+  const named = parameters.map((parameter, index) => {
+    const [name, type] = parameter.split(' ')
+    return `${name} => $${index + 1}::${type}`
+  })
+  return named.join(', ')
+}
 
 export type SweepRow = { reason: 'expired' | 'node_lost'; holds: bigint; credits: bigint }
 

@@ -213,7 +213,7 @@ describe('a failover', { skip: !LONG && 'long' }, () => {
       await sleep(200)
       await sql(
         cluster.primary.url,
-        `select pg_cancel_backend(pid) from pg_stat_activity where application_name = 'svc settle lane'`,
+        `select pg_cancel_backend(pid) from pg_stat_activity where application_name = 'svc ledger lane'`,
       )
     }
     await sleep(200)

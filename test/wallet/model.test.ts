@@ -7,12 +7,12 @@ import { Client } from 'pg'
 import { ApiError } from '../../src/platform/errors.ts'
 import { mintId } from '../../src/platform/tokens.ts'
 import { ALL_BUCKETS, bucketOf, mintWalletId } from '../../src/wallet/bucket.ts'
-import type { Hold } from '../../src/wallet/holds.ts'
+import type { Hold, HoldRequest } from '../../src/wallet/holds.ts'
 import { LaneConnection } from '../../src/wallet/lane-connection.ts'
 import { grantCredits, topUp, transferCredits } from '../../src/wallet/ledger.ts'
-import { sendHolds, sendSettles } from '../../src/wallet/send.ts'
-import { type LimitedCounter, readSpent } from '../../src/wallet/spend.ts'
-import { SWEEP_HOLDS } from '../../src/wallet/store.ts'
+import { type LedgerBatch, type SettleItem, sendBatch } from '../../src/wallet/send.ts'
+import { limitedCounters, readSpent, type SpendLimit } from '../../src/wallet/spend.ts'
+import { type HoldRow, type SettleRow, SWEEP_HOLDS } from '../../src/wallet/store.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import { LIMITS, Model, type ModelAnswer } from './model.ts'
 import { assertBooks, chargeOf, LONG, makeWallets } from './support.ts'
@@ -64,19 +64,13 @@ const settleItem = fc.record({
 })
 const operation = fc.oneof(
   {
-    weight: 4,
+    weight: 8,
     arbitrary: fc.record({
-      kind: fc.constant('hold' as const),
-      items: fc.array(holdItem, { minLength: 1, maxLength: 6 }),
+      kind: fc.constant('batch' as const),
+      settles: fc.array(settleItem, { maxLength: 6 }),
+      holds: fc.array(holdItem, { maxLength: 6 }),
       dead_node: fc.boolean().map((odd) => odd),
       lasts_ms: fc.nat(5_000),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('settle' as const),
-      items: fc.array(settleItem, { minLength: 1, maxLength: 6 }),
     }),
   },
   {
@@ -103,7 +97,10 @@ const operation = fc.oneof(
 )
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
 
+type Batch = Extract<Operation, { kind: 'batch' }>
 type Known = { id: string; wallet: number; limits: readonly number[] }
+type SettleAsk = Known & { used: bigint | undefined; cost: bigint }
+type HoldAsk = Known & { min: bigint; max: bigint }
 
 /** One history: the ledger, the model, and the names they share. */
 class History {
@@ -123,22 +120,21 @@ class History {
     return id
   }
 
-  /** Counters of several owners, in buckets of their own. */
-  spend(indexes: readonly number[]): LimitedCounter[] {
+  /** Of several owners, whose counters are in buckets of their own. */
+  spendLimits(indexes: readonly number[]): SpendLimit[] {
     return indexes.map((index) => {
       const owner_id = this.owner_ids[index]
-      const limit = LIMITS[index]
-      assert.ok(owner_id && limit)
-      return { bucket: bucketOf(this.walletId(index)), owner_id, period: '1970-01-01', limit }
+      const limit_credits = LIMITS[index]
+      assert.ok(owner_id && limit_credits)
+      const account_id = this.walletId(index)
+      return { kind: 'key', owner_id, account_id, limit_credits, period: 'total' }
     })
   }
 
   async apply(operation: Operation): Promise<void> {
     switch (operation.kind) {
-      case 'hold':
-        return await this.hold(operation)
-      case 'settle':
-        return await this.settle(operation)
+      case 'batch':
+        return await this.batch(operation)
       case 'sweep':
         return await this.sweep(operation.wait_ms)
       case 'transfer':
@@ -149,56 +145,34 @@ class History {
     }
   }
 
-  async hold(operation: Extract<Operation, { kind: 'hold' }>): Promise<void> {
+  async batch(operation: Batch): Promise<void> {
+    const settles = this.askToSettle(operation)
+    const holds = this.askToHold(operation, new Set(settles.map(({ id }) => id)))
+    if (settles.length + holds.length === 0) return
     const expires_ms = this.now_ms + operation.lasts_ms
-    const used = new Set<string>()
-    const asks = operation.items.map((item) => {
-      const old = item.again === 0 ? this.known.at(-1) : undefined
-      const fresh = { wallet: item.wallet, limits: item.limits }
-      const known =
-        old && !used.has(old.id) && this.model.holds.has(old.id)
-          ? old
-          : { ...fresh, id: mintWalletId(this.walletId(fresh.wallet), new Date(this.now_ms)) }
-      used.add(known.id)
-      return { ...known, min: item.min, max: item.min + item.extra }
-    })
-    const rows = await sendHolds(
-      lane,
-      asks.map((ask) => ({
+    const answers = await sendBatch(lane, {
+      settles: settles.map((ask) => this.settleItem(ask)),
+      holds: holds.map((ask) => ({
         id: ask.id,
         wallet_id: this.walletId(ask.wallet),
         min_credits: ask.min,
         max_credits: ask.max,
+        spend_limits: this.spendLimits(ask.limits),
       })),
-      {
-        node: operation.dead_node ? DEAD_NODE : NODE,
-        now: new Date(this.now_ms),
-        expires_at: new Date(expires_ms),
-        spends: asks.map((ask) => this.spend(ask.limits)),
-      },
-    )
-    this.inWalletOrder(asks, (ask, index) => {
-      const { id, ...rest } = ask
-      const expected = this.model.hold(id, { ...rest, expires_ms, dead_node: operation.dead_node })
-      const { state, granted, limit_owner_id } = rows[index] ?? {}
-      const { refused_by, ...decided } = expected
-      assert.deepEqual(
-        { state, granted: granted ?? undefined, limit_owner_id },
-        {
-          granted: undefined,
-          ...decided,
-          limit_owner_id: refused_by === undefined ? null : this.owner_ids[refused_by],
-        },
-      )
-      if (!this.known.some((known) => known.id === id)) {
-        this.known.push({ id, wallet: ask.wallet, limits: ask.limits })
-      }
+      node: operation.dead_node ? DEAD_NODE : NODE,
+      now: new Date(this.now_ms),
+      expires_at: new Date(expires_ms),
     })
+    this.inWalletOrder(settles, (ask, index) => this.checkSettled(ask, answers.settles[index]))
+    const { dead_node } = operation
+    this.inWalletOrder(holds, (ask, index) =>
+      this.checkHeld(ask, answers.holds[index], { expires_ms, dead_node }),
+    )
   }
 
-  async settle(operation: Extract<Operation, { kind: 'settle' }>): Promise<void> {
-    const asks = new Map<string, Known & { used: bigint | undefined; cost: bigint }>()
-    for (const item of operation.items) {
+  askToSettle({ settles }: Batch): SettleAsk[] {
+    const asks = new Map<string, SettleAsk>()
+    for (const item of settles) {
       const known = this.known[item.which % Math.max(1, this.known.length)]
       if (!known) continue
       // A repeated settle asks for the same amount: the caller's id stands for one call.
@@ -207,35 +181,63 @@ class History {
       const cost = used === undefined || used < item.markup ? (used ?? 0n) : used - item.markup
       asks.set(known.id, { ...known, used, cost })
     }
-    const list = [...asks.values()]
-    if (list.length === 0) return
-    const rows = await sendSettles(
-      lane,
-      list.map((ask) => {
-        const spend = this.spend(ask.limits)
-        const wallet_id = this.walletId(ask.wallet)
-        const hold: Hold = { id: ask.id, wallet_id, amount: 0n, spend }
-        return ask.used === undefined
-          ? { hold }
-          : { hold, charge: chargeOf(hold, ask.used, ask.cost) }
-      }),
-    )
-    this.inWalletOrder(list, (ask, index) => {
-      const { used, ...rest } = ask
-      const expected: ModelAnswer =
-        used === undefined
-          ? this.model.release(ask.id)
-          : this.model.settle(ask.id, { ...rest, used })
-      const row = rows[index]
-      assert.ok(row)
-      assert.equal(row.state, expected.state)
-      if (expected.charged === undefined) return
-      const { charged, shortfall, balance_before, balance_after } = row
-      assert.deepEqual(
-        { state: row.state, charged, shortfall, before: balance_before, after: balance_after },
-        expected,
-      )
+    return [...asks.values()]
+  }
+
+  /** Nobody asks again for a hold that they settle in the same moment. */
+  askToHold({ holds }: Batch, taken: Set<string>): HoldAsk[] {
+    return holds.map((item) => {
+      const old = item.again === 0 ? this.known.at(-1) : undefined
+      const fresh = { wallet: item.wallet, limits: item.limits }
+      const known =
+        old && !taken.has(old.id) && this.model.holds.has(old.id)
+          ? old
+          : { ...fresh, id: mintWalletId(this.walletId(fresh.wallet), new Date(this.now_ms)) }
+      taken.add(known.id)
+      return { ...known, min: item.min, max: item.min + item.extra }
     })
+  }
+
+  settleItem(ask: SettleAsk): SettleItem {
+    const spend = limitedCounters({ id: ask.id, spend_limits: this.spendLimits(ask.limits) })
+    const hold: Hold = { id: ask.id, wallet_id: this.walletId(ask.wallet), amount: 0n, spend }
+    if (ask.used === undefined) return { hold }
+    return { hold, charge: chargeOf(hold, ask.used, ask.cost) }
+  }
+
+  checkSettled(ask: SettleAsk, row: SettleRow | undefined): void {
+    const { used, ...rest } = ask
+    const expected: ModelAnswer =
+      used === undefined ? this.model.release(ask.id) : this.model.settle(ask.id, { ...rest, used })
+    assert.ok(row)
+    assert.equal(row.state, expected.state)
+    if (expected.charged === undefined) return
+    const { state, charged, shortfall, balance_before, balance_after } = row
+    assert.deepEqual(
+      { state, charged, shortfall, before: balance_before, after: balance_after },
+      expected,
+    )
+  }
+
+  checkHeld(
+    ask: HoldAsk,
+    row: HoldRow | undefined,
+    how: { expires_ms: number; dead_node: boolean },
+  ): void {
+    const { id, ...rest } = ask
+    const { refused_by, ...decided } = this.model.hold(id, { ...rest, ...how })
+    assert.ok(row)
+    const { state, granted, limit_owner_id } = row
+    assert.deepEqual(
+      { state, granted: granted ?? undefined, limit_owner_id },
+      {
+        granted: undefined,
+        ...decided,
+        limit_owner_id: refused_by === undefined ? null : this.owner_ids[refused_by],
+      },
+    )
+    if (this.known.some((known) => known.id === id)) return
+    this.known.push({ id, wallet: ask.wallet, limits: ask.limits })
   }
 
   async sweep(wait_ms: number): Promise<void> {
@@ -312,7 +314,8 @@ class History {
         broken: '0',
       })),
     )
-    const counters = await readSpent(db, this.spend(LIMITS.map((_, index) => index)))
+    const spend_limits = this.spendLimits(LIMITS.map((_, index) => index))
+    const counters = await readSpent(db, limitedCounters({ id: mintId(), spend_limits }))
     assert.deepEqual(
       counters.map(({ spent, held }) => ({ spent, held })),
       this.model.counters.map(({ spent, held }) => ({ spent, held })),
@@ -378,20 +381,14 @@ describe('a refusal', () => {
     await watcher.query(
       `delete from hold; update wallet set held = 0; update spend_counter set held = 0`,
     )
-    await sendHolds(
-      lane,
+    await placeHolds(
       [0, 1].map((index) => ({
         id: mintWalletId(history.walletId(index), new Date()),
         wallet_id: history.walletId(index),
         min_credits: held.min,
         max_credits: held.min,
+        spend_limits: index === 0 ? history.spendLimits([0, 1]) : [],
       })),
-      {
-        node: NODE,
-        now: new Date(),
-        expires_at: new Date(Date.now() + 1e6),
-        spends: [history.spend([0, 1]), []],
-      },
     )
     const digest = async () => (await watcher.query({ name: 'digest', text: DIGEST })).rows[0]
     const before = await digest()
@@ -401,6 +398,15 @@ describe('a refusal', () => {
     }
   })
 })
+
+function batchNow(): LedgerBatch {
+  const expires_at = new Date(Date.now() + 1e6)
+  return { settles: [], holds: [], node: NODE, now: new Date(), expires_at }
+}
+
+async function placeHolds(holds: readonly HoldRequest[]): Promise<HoldRow[]> {
+  return (await sendBatch(lane, { ...batchNow(), holds })).holds
+}
 
 const DIGEST = `
   select
@@ -423,12 +429,7 @@ async function refuse(history: History, round: number): Promise<void> {
         min_credits: 101n,
         max_credits: 500n,
       }
-      const [row] = await sendHolds(lane, [ask], {
-        node: NODE,
-        now: at,
-        expires_at: at,
-        spends: [[]],
-      })
+      const [row] = await placeHolds([ask])
       assert.equal(row?.state, 'insufficient')
       return
     }
@@ -439,13 +440,9 @@ async function refuse(history: History, round: number): Promise<void> {
         wallet_id: payer,
         min_credits: 41n,
         max_credits: 50n,
+        spend_limits: history.spendLimits([0, 1]),
       }
-      const [row] = await sendHolds(lane, [ask], {
-        node: NODE,
-        now: at,
-        expires_at: at,
-        spends: [history.spend([0, 1])],
-      })
+      const [row] = await placeHolds([ask])
       assert.equal(row?.state, 'blocked')
       return
     }
@@ -465,8 +462,8 @@ async function refuse(history: History, round: number): Promise<void> {
     }
     default: {
       const hold = { id: mintWalletId(wallet_id, at), wallet_id, amount: 1n }
-      const [row] = await sendSettles(lane, [{ hold }])
-      assert.equal(row?.state, 'gone')
+      const { settles } = await sendBatch(lane, { ...batchNow(), settles: [{ hold }] })
+      assert.equal(settles[0]?.state, 'gone')
     }
   }
 }
