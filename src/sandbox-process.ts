@@ -32,6 +32,8 @@ export async function startSandboxProcess(config: Config, log: Log): Promise<Wit
   }
   const child = fork(PROGRAM, ['--port', '0'], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    // The memory flags of the gateway are not for it.
+    execArgv: [],
     // Out of the terminal's group: a Ctrl-C must not end it before the streams that it feeds.
     detached: true,
   })

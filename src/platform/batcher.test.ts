@@ -50,7 +50,7 @@ describe('a batcher', () => {
         return items.map((item) => item * 2)
       },
     })
-    const answers = await Promise.all(range(10).map((item) => batcher.submit(item)))
+    const answers = await Promise.all(range(10).map((item) => batcher.submit(item, 'number')))
     assert.deepEqual(
       answers,
       range(10).map((item) => item * 2),
@@ -61,7 +61,7 @@ describe('a batcher', () => {
 
   it('refuses with 503 and Retry-After when its queue is full', async () => {
     const batcher = make({ queue_limit: 3 })
-    const results = await Promise.allSettled(range(5).map((item) => batcher.submit(item)))
+    const results = await Promise.allSettled(range(5).map((item) => batcher.submit(item, 'number')))
     const refused = results.filter((result) => result.status === 'rejected')
     assert.equal(refused.length, 2)
     assert.equal(refused[0]?.reason.code, 'service_unavailable')
@@ -77,14 +77,14 @@ describe('a batcher', () => {
         return [...items]
       },
     })
-    const first = batcher.submit(1)
+    const first = batcher.submit(1, 'number')
     await sleep(5)
-    const second = batcher.submit(2)
+    const second = batcher.submit(2, 'number')
     await sleep(20)
-    await assert.rejects(batcher.submit(3), { code: 'service_unavailable' })
+    await assert.rejects(batcher.submit(3, 'number'), { code: 'service_unavailable' })
     assert.deepEqual(await Promise.all([first, second]), [1, 2])
     slow = false
-    assert.equal(await batcher.submit(4), 4)
+    assert.equal(await batcher.submit(4, 'number'), 4)
   })
 
   it('lets a bad item fail alone', async () => {
@@ -96,7 +96,9 @@ describe('a batcher', () => {
         return [...items]
       },
     })
-    const results = await Promise.allSettled(range(128).map((item) => batcher.submit(item)))
+    const results = await Promise.allSettled(
+      range(128).map((item) => batcher.submit(item, 'number')),
+    )
     const failed = results.flatMap((result, index) => (result.status === 'rejected' ? [index] : []))
     assert.deepEqual(failed, [77])
   })
@@ -110,7 +112,10 @@ describe('a batcher', () => {
         return [...items]
       },
     })
-    assert.deepEqual(await Promise.all([batcher.submit(1), batcher.submit(2)]), [1, 2])
+    assert.deepEqual(
+      await Promise.all([batcher.submit(1, 'number'), batcher.submit(2, 'number')]),
+      [1, 2],
+    )
     assert.deepEqual(sent, [
       [1, 2],
       [1, 2],
@@ -118,17 +123,70 @@ describe('a batcher', () => {
     ])
   })
 
-  it('gives up in time, the waiting items too', async () => {
+  it('gives up in time, the waiting items too, and knows of which nothing can have come', async () => {
     const batcher = make({
       give_up_after_ms: 60,
       send: () => Promise.reject(new Wanted('retry')),
     })
-    const results = await Promise.allSettled(range(6).map((item) => batcher.submit(item)))
-    for (const result of results) {
-      assert.equal(result.status, 'rejected')
-      assert.ok(result.reason instanceof GivenUp)
-      assert.equal(result.reason.code, 'service_unavailable')
-    }
+    const results = await Promise.allSettled(range(6).map((item) => batcher.submit(item, 'number')))
+    const reasons = results.map((result) => result.status === 'rejected' && result.reason)
+    for (const reason of reasons) assert.equal(reason.code, 'service_unavailable')
+    // A batch takes four: the other two were never sent.
+    const unknown = reasons.map((reason) => reason instanceof GivenUp)
+    assert.deepEqual(unknown, [true, true, true, true, false, false])
+  })
+
+  it('does not keep a hasty item waiting for a patient one when it halves', async () => {
+    const batcher = make({
+      queues: [
+        { ...LIMITS, give_up_after_ms: 400 },
+        { ...LIMITS, name: 'hasty', give_up_after_ms: 100 },
+      ],
+      send: async (items) => {
+        throw new Wanted(items.length > 1 ? 'refused' : 'retry')
+      },
+    })
+    const began_at = performance.now()
+    const patient = assert.rejects(batcher.submit(1, 'number'), GivenUp)
+    await assert.rejects(batcher.submit(2, 'hasty'), GivenUp)
+    assert.ok(performance.now() - began_at < 300)
+    await patient
+  })
+
+  it('takes what undoes an item that is given up while it closes', async () => {
+    const undone: number[] = []
+    const batcher = make({
+      queues: [
+        { ...LIMITS, name: 'undo' },
+        { ...LIMITS, give_up_after_ms: 40 },
+      ],
+      send: async (items) => {
+        if (items.includes(1)) throw new Wanted('retry')
+        undone.push(...items)
+        return [...items]
+      },
+    })
+    const work = batcher.submit(1, 'number').catch(() => batcher.submit(-1, 'undo'))
+    await sleep(5)
+    await batcher.close()
+    assert.equal(await work, -1)
+    assert.deepEqual(undone, [-1])
+    await assert.rejects(batcher.submit(2, 'undo'), { code: 'service_unavailable' })
+  })
+
+  it('goes on after an observer that throws', async () => {
+    let calls = 0
+    const batcher = make({
+      observe: () => {
+        if (++calls === 2) throw new Error('a fault of the observer')
+      },
+      send: async (items) => {
+        if (calls === 0) throw new Wanted('refused')
+        return [...items]
+      },
+    })
+    await assert.rejects(batcher.submit(1, 'number'), { code: 'service_unavailable' })
+    assert.equal(await batcher.submit(2, 'number'), 2)
   })
 
   it('halves a batch after a few conflicts, and tries a single item until it is given up', async () => {
@@ -141,21 +199,24 @@ describe('a batcher', () => {
         return [...items]
       },
     })
-    assert.deepEqual(await Promise.all([batcher.submit(1), batcher.submit(2)]), [1, 2])
+    assert.deepEqual(
+      await Promise.all([batcher.submit(1, 'number'), batcher.submit(2, 'number')]),
+      [1, 2],
+    )
     assert.deepEqual(sizes.slice(0, 7), [2, 2, 2, 2, 2, 1, 1])
     assert.equal(sizes.length, 13)
     const hopeless = make({
       give_up_after_ms: 60,
       send: () => Promise.reject(new Wanted('conflict')),
     })
-    await assert.rejects(hopeless.submit(1), GivenUp)
+    await assert.rejects(hopeless.submit(1, 'number'), GivenUp)
   })
 
   it('lets no error of the database out, but an answer of ours as it is', async () => {
     const causes = [new Wanted('refused'), new ApiError('insufficient_credits')]
     for (const cause of causes) {
       const batcher = make({ send: () => Promise.reject(cause) })
-      const error: unknown = await batcher.submit(1).catch((reason: unknown) => reason)
+      const error: unknown = await batcher.submit(1, 'number').catch((reason: unknown) => reason)
       assert.ok(error instanceof ApiError)
       if (cause instanceof ApiError) {
         assert.equal(error, cause)
@@ -172,7 +233,7 @@ describe('a batcher', () => {
       give_up_after_ms: 20,
       send: () => Promise.reject(new Wanted('retry')),
     })
-    const error: unknown = await batcher.submit(1).catch((reason: unknown) => reason)
+    const error: unknown = await batcher.submit(1, 'number').catch((reason: unknown) => reason)
     assert.ok(error instanceof GivenUp)
     assert.match(error.message, /may or may not have been made/)
     assert.doesNotMatch(`${error.message} ${error.hint}`, /nothing was changed/)
@@ -180,10 +241,10 @@ describe('a batcher', () => {
 
   it('answers everything it took when it closes, and takes nothing more', async () => {
     const batcher = make({})
-    const answers = Promise.all(range(9).map((item) => batcher.submit(item)))
+    const answers = Promise.all(range(9).map((item) => batcher.submit(item, 'number')))
     await batcher.close()
     assert.equal((await answers).length, 9)
-    await assert.rejects(batcher.submit(1), { code: 'service_unavailable' })
+    await assert.rejects(batcher.submit(1, 'number'), { code: 'service_unavailable' })
   })
 
   it('takes from every queue, in their order, and lets none fill up another', async () => {
@@ -198,9 +259,9 @@ describe('a batcher', () => {
         return [...items]
       },
     })
-    const second = [10, 11, 12].map((item) => batcher.submit(item, 1))
-    await assert.rejects(batcher.submit(13, 1), { code: 'service_unavailable' })
-    const first = [1, 2, 3].map((item) => batcher.submit(item, 0))
+    const second = [10, 11, 12].map((item) => batcher.submit(item, 'second'))
+    await assert.rejects(batcher.submit(13, 'second'), { code: 'service_unavailable' })
+    const first = [1, 2, 3].map((item) => batcher.submit(item, 'first'))
     assert.equal(batcher.depth, 6)
     assert.deepEqual(await Promise.all([...first, ...second]), [1, 2, 3, 10, 11, 12])
     assert.deepEqual(sent, [[1, 2, 10, 11, 12], [3]])
@@ -215,8 +276,8 @@ describe('a batcher', () => {
         return [...items]
       },
     })
-    const patient = batcher.submit(1, 0)
-    await assert.rejects(batcher.submit(2, 1), GivenUp)
+    const patient = batcher.submit(1, 'number')
+    await assert.rejects(batcher.submit(2, 'hasty'), GivenUp)
     failing = false
     assert.equal(await patient, 1)
   })

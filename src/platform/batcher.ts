@@ -14,7 +14,7 @@ export type Failure = 'retry' | 'conflict' | 'refused'
 /** Where items wait. Those of one queue never take the room of another. */
 export type QueueOptions = {
   name: string
-  /** So many of one batch. */
+  /** At most so many of this queue in one batch. */
   batch_limit: number
   queue_limit: number
   /** New items are refused while the oldest waiting one is older than this. */
@@ -34,7 +34,7 @@ export type BatcherOptions<Item, Result> = {
 
 export type BatchEvent<Item> =
   | { kind: 'sent'; items: readonly Item[]; seconds: number }
-  | { kind: 'failed'; failure: Failure; error: unknown }
+  | { kind: 'failed'; items: readonly Item[]; failure: Failure; error: unknown }
   | { kind: 'turned_away' | 'given_up'; queue: string }
 
 type Entry<Item, Result> = {
@@ -42,11 +42,17 @@ type Entry<Item, Result> = {
   queue: string
   queued_at: number
   give_up_at: number
+  /** Once it was, nobody knows what became of it until the answer is there. */
+  was_sent: boolean
   resolve(result: Result): void
   reject(error: unknown): void
 }
 
-type Queue<Item, Result> = { limits: QueueOptions; entries: Entry<Item, Result>[] }
+type Queue<Item, Result> = {
+  limits: QueueOptions
+  entries: Entry<Item, Result>[]
+  closed: boolean
+}
 
 /** The item was sent, or may have been; nobody knows what became of it. Sending it again finds out. */
 export class GivenUp extends ApiError {
@@ -69,51 +75,60 @@ export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
   readonly #queues: Queue<Item, Result>[]
   #running: Promise<void> | undefined
-  #closed = false
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options
-    this.#queues = options.queues.map((limits) => ({ limits, entries: [] }))
+    this.#queues = options.queues.map((limits) => ({ limits, entries: [], closed: false }))
   }
 
   get depth(): number {
     return this.#queues.reduce((sum, queue) => sum + queue.entries.length, 0)
   }
 
-  /** `place`: of its queue, in the order in which they were given. */
-  submit(item: Item, place = 0): Promise<Result> {
-    const queue = this.#queues[place]
-    if (!queue) throw new Error(`there is no queue ${place}`)
-    const { name, queue_limit, queue_age_limit_ms, give_up_after_ms } = queue.limits
+  submit(item: Item, name: string): Promise<Result> {
+    const queue = this.#queues.find(({ limits }) => limits.name === name)
+    if (!queue) throw new Error(`there is no queue of ${name}s`)
+    const { queue_limit, queue_age_limit_ms, give_up_after_ms } = queue.limits
     const now = performance.now()
     const oldest = queue.entries[0]
     const aged = oldest !== undefined && now - oldest.queued_at > queue_age_limit_ms
-    if (this.#closed || aged || queue.entries.length >= queue_limit) {
+    if (queue.closed || aged || queue.entries.length >= queue_limit) {
       this.#options.observe?.({ kind: 'turned_away', queue: name })
       return Promise.reject(busy(`the queue of ${name}s is full or closed`))
     }
     return new Promise((resolve, reject) => {
       const give_up_at = now + give_up_after_ms
-      queue.entries.push({ item, queue: name, queued_at: now, give_up_at, resolve, reject })
+      const entry = { item, queue: name, queued_at: now, give_up_at, was_sent: false }
+      queue.entries.push({ ...entry, resolve, reject })
       this.#running ??= this.#run()
     })
   }
 
-  /** Takes nothing new, and ends when everything that was taken has its answer. */
+  /**
+   * Takes nothing new, and ends when everything that was taken has its answer. The last queue closes first: what
+   * it gives up may still have to be undone through one before it.
+   */
   async close(): Promise<void> {
-    this.#closed = true
+    for (const queue of this.#queues.toReversed()) {
+      queue.closed = true
+      await this.#running
+      await turn()
+    }
     await this.#running
   }
 
   async #run(): Promise<void> {
-    // Lets every caller of this turn of the event loop into the batch.
-    await turn()
-    for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
-      await this.#deliver(batch)
+    try {
+      // Lets every caller of this turn of the event loop into the batch.
       await turn()
+      for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
+        await this.#deliver(batch)
+        await turn()
+      }
+    } finally {
+      // In the step that found nothing left: whoever comes next starts anew.
+      this.#running = undefined
     }
-    // In the step that found nothing left: whoever comes next starts anew.
-    this.#running = undefined
   }
 
   #take(): Entry<Item, Result>[] {
@@ -143,6 +158,7 @@ export class Batcher<Item, Result> {
     entries: readonly Entry<Item, Result>[],
   ): Promise<{ kind: Failure; error: unknown } | undefined> {
     const { send, classify, observe } = this.#options
+    for (const entry of entries) entry.was_sent = true
     const items = entries.map((entry) => entry.item)
     const started = performance.now()
     try {
@@ -155,20 +171,21 @@ export class Batcher<Item, Result> {
       return undefined
     } catch (error) {
       const kind = classify(error)
-      observe?.({ kind: 'failed', failure: kind, error })
+      observe?.({ kind: 'failed', items, failure: kind, error })
       return { kind, error }
     }
   }
 
-  /** Halves until the bad item stands alone, so that it fails alone. */
+  /** Halves until the bad item stands alone, so that it fails alone. Who gives up first is not made to wait. */
   async #isolate(entries: readonly Entry<Item, Result>[], error: unknown): Promise<void> {
     if (entries.length === 1) {
       entries[0]?.reject(asApiError(error, `a ${entries[0].queue} was refused`))
       return
     }
+    const hastiest_first = entries.toSorted((left, right) => left.give_up_at - right.give_up_at)
     const middle = Math.ceil(entries.length / 2)
-    await this.#deliver(entries.slice(0, middle))
-    await this.#deliver(entries.slice(middle))
+    await this.#deliver(hastiest_first.slice(0, middle))
+    await this.#deliver(hastiest_first.slice(middle))
   }
 
   #dropExpired(entries: readonly Entry<Item, Result>[]): Entry<Item, Result>[] {
@@ -179,8 +196,9 @@ export class Batcher<Item, Result> {
         live.push(entry)
         continue
       }
-      this.#options.observe?.({ kind: 'given_up', queue: entry.queue })
-      entry.reject(new GivenUp(entry.queue))
+      const { queue, was_sent } = entry
+      this.#options.observe?.({ kind: 'given_up', queue })
+      entry.reject(was_sent ? new GivenUp(queue) : busy(`a ${queue} waited too long`))
     }
     return live
   }

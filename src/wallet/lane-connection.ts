@@ -1,5 +1,5 @@
-// One connection for one lane, used by one query at a time, outside the pool: a lane must not wait for
-// requests that read, and its session must commit synchronously.
+// A lane's own connection, used by one query at a time, outside the pool: a lane must not wait for requests that
+// read, and whether its commits wait for the disk is for its session to say.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'

@@ -18,9 +18,9 @@ export type LaneOptions = {
   metrics: LedgerMetrics
   /** From startNode: whose lease keeps these holds alive. Read anew for each batch. */
   node: GatewayNode
-  /** Of holds, and of settlements. */
+  /** Of each kind: a batch may have twice as many. */
   batch_limit?: number
-  /** False trades lost holds, never lost charges, for speed on a slow disk. */
+  /** False: a batch without a settlement does not wait for the disk. Holds may be lost in a crash, charges never. */
   synchronous_holds?: boolean
   deadline_ms?: number
   settle_gives_up_after_ms?: number
@@ -36,8 +36,6 @@ const HOLD_EXPIRES_AFTER_MS = 20 * 60_000
 const DEADLINE_MS = 10_000
 /** A hold that fails costs nobody anything. A settle that fails is a call nobody pays: it tries for longer. */
 const SETTLE_GIVES_UP_AFTER_MS = 120_000
-const SETTLES = 0
-const HOLDS = 1
 
 export class Lane {
   readonly #options: LaneOptions
@@ -82,11 +80,11 @@ export class Lane {
   }
 
   async hold(hold: HoldRequest): Promise<HoldRow> {
-    return (await this.#batcher.submit({ hold }, HOLDS)) as HoldRow
+    return (await this.#batcher.submit({ hold }, 'hold')) as HoldRow
   }
 
   async settle(settle: SettleItem): Promise<SettleRow> {
-    return (await this.#batcher.submit({ settle }, SETTLES)) as SettleRow
+    return (await this.#batcher.submit({ settle }, 'settle')) as SettleRow
   }
 
   /** Takes nothing new and answers everything it took. */
@@ -117,16 +115,20 @@ export class Lane {
 
   #observe(event: BatchEvent<Item>): void {
     const { metrics, log } = this.#options
-    if (event.kind === 'sent') {
-      const holds = event.items.reduce((count, item) => count + ('hold' in item ? 1 : 0), 0)
-      metrics.ledger_batches.observe(event.seconds)
-      metrics.ledger_batch_items.inc({ kind: 'hold' }, holds)
-      metrics.ledger_batch_items.inc({ kind: 'settle' }, event.items.length - holds)
-    } else if (event.kind === 'failed') {
-      metrics.ledger_failures.inc({ kind: 'batch', reason: event.failure })
-      log.warn({ reason: event.failure, err: event.error }, 'batch failed')
-    } else {
+    if (event.kind !== 'sent' && event.kind !== 'failed') {
       metrics.ledger_failures.inc({ kind: event.queue, reason: event.kind })
+      return
     }
+    const holds = event.items.reduce((count, item) => count + ('hold' in item ? 1 : 0), 0)
+    const settles = event.items.length - holds
+    if (event.kind === 'failed') {
+      const { failure: reason, error: err } = event
+      metrics.ledger_failures.inc({ kind: 'batch', reason })
+      log.warn({ reason, holds, settles, err }, 'batch failed')
+      return
+    }
+    metrics.ledger_batches.observe(event.seconds)
+    metrics.ledger_batch_items.inc({ kind: 'hold' }, holds)
+    metrics.ledger_batch_items.inc({ kind: 'settle' }, settles)
   }
 }

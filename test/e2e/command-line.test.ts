@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import package_json from '../../package.json' with { type: 'json' }
 import { eventually } from '../support/eventually.ts'
 import {
   COMMAND_LINE,
@@ -35,6 +36,10 @@ function plainPath(): string {
   return folders.filter((folder) => !folder.includes('node_modules')).join(':')
 }
 
+function commandOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+}
+
 test('without a running service, svc migrate makes the database, and stops it again', async () => {
   const first = await svc('migrate')
   assert.equal(first.code, 0, first.stderr)
@@ -56,6 +61,9 @@ test('npm start serves, and SIGTERM to npm stops the service and its database, a
   Object.assign(made, await createKey(npm.url, user.token))
   const processes = [...childrenOf(npm.pid), postmasterOf(data_dir) ?? 0]
   assert.ok(processes.every(isAlive))
+  const commands = childrenOf(npm.pid).map(commandOf)
+  const { node_flags } = package_json.config
+  assert.ok(commands.some((command) => command.includes(` ${node_flags} src/bin/server.ts`)))
 
   await npm.stop()
   await eventually('everything ends', () => !processes.some(isAlive))

@@ -8,6 +8,7 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Db } from '../../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import { readBalance } from '../../src/wallet/ledger.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
@@ -44,6 +45,44 @@ describe('an answer that is lost after the commit', () => {
       (await readBalance(db, wallet_id))?.balance,
       1_000_000n - 10n * BigInt(LOST_ANSWERS + 1),
     )
+    await ledger.close()
+    await proxy.close()
+    await assertBooks(db)
+  })
+})
+
+describe('an answer to holds and settlements that is lost after the commit', () => {
+  it(`neither holds nor charges twice, ${LOST_ANSWERS} times`, async () => {
+    const url = await createDatabase()
+    const db = openDb(url)
+    after(() => db.close())
+    const [wallet_id = ''] = await makeWallets(db, 1, 1_000_000n)
+    const proxy = new Proxy(Number(new URL(url).port))
+    const proxied = new URL(url)
+    proxied.port = String(await proxy.listen())
+    const metrics = createMetrics()
+    const ledger = await makeLedger(db, proxied.toString(), { lanes: 1, metrics })
+    let open = await ledger.hold(holdOf(wallet_id, 100n))
+    for (let round = 1; round <= LOST_ANSWERS; round++) {
+      proxy.loseNextAnswer()
+      // Asked for in the same moment: one batch.
+      const [settled, hold] = await Promise.all([
+        ledger.settle(chargeOf(open, 10n)),
+        ledger.hold(holdOf(wallet_id, 100n)),
+      ])
+      assert.deepEqual([settled.state, hold.amount], ['settled', 100n])
+      const balance = 1_000_000n - 10n * BigInt(round)
+      assert.equal(settled.balance_after, balance)
+      const now = { balance, held: 100n, available: balance - 100n }
+      assert.deepEqual(await readBalance(db, wallet_id), now)
+      open = hold
+    }
+    assert.equal(proxy.cuts, LOST_ANSWERS)
+    const batches = (await metrics.ledger_batches.get()).values.find(
+      ({ metricName }) => metricName === 'svc_ledger_batch_seconds_count',
+    )
+    assert.equal(batches?.value, LOST_ANSWERS + 1, 'both went in one batch')
+    await ledger.release(open)
     await ledger.close()
     await proxy.close()
     await assertBooks(db)
