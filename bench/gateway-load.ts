@@ -1,5 +1,6 @@
 // The callers of bench/gateway.ts: as many as asked, each with one call at a time, or calls at a fixed rate.
 
+import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { type Target, usageOf } from './gateway-targets.ts'
@@ -19,9 +20,14 @@ export type Measure = {
   cpu_us: number
   postgres_cpu_us: number
   rss_bytes: number
+  /** Of all cores, by whomever: 1 is all of the machine. */
+  machine_busy: number
   whole_ms: number[]
   first_ms: number[]
 }
+
+/** Connections that were closed in a pause are open again after this, and the compiler's work is found again. */
+const LEAD_IN_SECONDS = 0.5
 
 const agent = new Agent({ connections: 2_000, pipelining: 1 })
 
@@ -43,17 +49,25 @@ export async function runAtRate(
   load: Load & { per_second: number },
   seconds: number,
 ): Promise<Measure> {
+  await measure(target, (result) => callAtRate(target, load, LEAD_IN_SECONDS, result))
+  return await measure(target, (result) => callAtRate(target, load, seconds, result))
+}
+
+async function callAtRate(
+  target: Target,
+  load: Load & { per_second: number },
+  seconds: number,
+  result: Measure,
+): Promise<void> {
   const body = bodyOf(load)
-  return await measure(target, async (result) => {
-    const began_at = performance.now()
-    const calls: Promise<void>[] = []
-    for (let due = 0; due < seconds * load.per_second; ) {
-      const now_due = Math.floor(((performance.now() - began_at) / 1000) * load.per_second)
-      for (; due < now_due; due++) calls.push(call(target, body, result))
-      await sleep(1)
-    }
-    await Promise.all(calls)
-  })
+  const began_at = performance.now()
+  const calls: Promise<void>[] = []
+  for (let due = 0; due < seconds * load.per_second; ) {
+    const now_due = Math.floor(((performance.now() - began_at) / 1000) * load.per_second)
+    for (; due < now_due; due++) calls.push(call(target, body, result))
+    await sleep(1)
+  }
+  await Promise.all(calls)
 }
 
 export function bodyOf(load: Pick<Load, 'stream' | 'pace_ms'>, chunks = CHUNKS): string {
@@ -102,18 +116,24 @@ export async function measure(
     cpu_us: 0,
     postgres_cpu_us: 0,
     rss_bytes: 0,
+    machine_busy: 0,
     whole_ms: [],
     first_ms: [],
   }
   const before = await usageOf(target)
-  const began_at = performance.now()
+  const [idle_before, began_at] = [idleSeconds(), performance.now()]
   await work(result)
   result.seconds = (performance.now() - began_at) / 1000
+  result.machine_busy = 1 - (idleSeconds() - idle_before) / (result.seconds * cpus().length)
   const after = await usageOf(target)
   result.cpu_us = after.cpu_us - before.cpu_us
   result.postgres_cpu_us = after.postgres_cpu_us - before.postgres_cpu_us
   result.rss_bytes = after.rss_bytes
   return result
+}
+
+function idleSeconds(): number {
+  return cpus().reduce((sum, { times }) => sum + times.idle / 1000, 0)
 }
 
 async function post(target: Target, body: string) {

@@ -136,7 +136,21 @@ async function compareJson(targets: Target[]): Promise<void> {
   const results = await compare(targets, JSON_LOAD)
   printTable(`JSON, ${JSON_LOAD.callers} callers`, results)
   const service = results.at(-1)
-  if (service) await compareAtHalfLoad(targets, middle(service.measures, perSecond) / 2)
+  if (!service) return
+  const half = middle(service.measures, perSecond) / 2
+  await compareAtRate(targets, half, 'half of what this gateway can do')
+  const rate = await findRate(service.target, half / 4)
+  await compareAtRate(targets, rate, 'with this gateway the machine is half busy')
+}
+
+/** At which half of all cores are busy, with the callers, the upstream and the database on them. */
+async function findRate(service: Target, first_guess: number): Promise<number> {
+  let per_second = first_guess
+  for (let tries = 0; tries < 5; tries++) {
+    const { machine_busy } = await runAtRate(service, { ...JSON_LOAD, per_second }, 1)
+    per_second *= 0.5 / machine_busy
+  }
+  return per_second
 }
 
 async function checkAnswers(target: Target): Promise<void> {
@@ -163,7 +177,7 @@ async function compare(targets: Target[], load: Load): Promise<Result[]> {
   return results
 }
 
-async function compareAtHalfLoad(targets: Target[], per_second: number): Promise<void> {
+async function compareAtRate(targets: Target[], per_second: number, why: string): Promise<void> {
   const compared = targets.filter(({ name }) => name !== 'Portkey')
   const results = compared.map((target): Result => ({ target, measures: [] }))
   for (let round = 0; round < rounds; round++) {
@@ -171,14 +185,15 @@ async function compareAtHalfLoad(targets: Target[], per_second: number): Promise
       measures.push(await runAtRate(target, { ...JSON_LOAD, per_second }, seconds))
     }
   }
-  printTable(`JSON at ${per_second.toFixed(0)} requests/s, half of this gateway's`, results)
+  printTable(`JSON at ${per_second.toFixed(0)} requests/s: ${why}`, results)
 }
 
 function printTable(title: string, results: Result[], chunks?: number): void {
   // The first that has a process of its own: what the others are held against.
   const bare = results.find(({ target }) => target.child !== undefined)
   const base_us = bare ? middle(bare.measures, perRequest) : Number.NaN
-  const head = ['', 'CPU µs', 'times', 'PostgreSQL µs', 'requests/s', 'p50 ms', 'p99 ms', 'RSS MB']
+  const names = ['CPU µs', 'times', 'PostgreSQL µs', 'requests/s', 'p50 ms', 'p99 ms']
+  const head = ['', ...names, 'by round', 'RSS MB', 'busy %']
   const rows = results.map(({ target, measures }) => {
     const cpu_us = middle(measures, perRequest)
     const whole_ms = measures.flatMap((one) => one.whole_ms)
@@ -194,7 +209,9 @@ function printTable(title: string, results: Result[], chunks?: number): void {
       middle(measures, perSecond).toFixed(0),
       quantile(whole_ms, 0.5).toFixed(1),
       quantile(whole_ms, 0.99).toFixed(1),
+      middle(measures, (one) => quantile(one.whole_ms, 0.99)).toFixed(1),
       has_process ? ((measures.at(-1)?.rss_bytes ?? 0) / 1e6).toFixed(0) : '-',
+      (middle(measures, (one) => one.machine_busy) * 100).toFixed(0),
       ...(chunks
         ? [has_process ? (cpu_us / chunks).toFixed(1) : '-', quantile(first_ms, 0.5).toFixed(1)]
         : []),
