@@ -8,7 +8,6 @@ import {
   HttpFailure,
   type HttpFailureKind,
   type HttpLimits,
-  readText,
 } from './http-client.ts'
 
 const LIMITS: HttpLimits = { headers_ms: 5_000, idle_ms: 5_000, total_ms: 5_000 }
@@ -62,7 +61,7 @@ test('an answer has its status, headers and text, and its connection is used aga
     const reply = await send()
     assert.equal(reply.status, 418)
     assert.equal(reply.headers['x-request-id'], 'req_1')
-    assert.equal(await readText(reply), 'short and stout')
+    assert.equal(await reply.text(), 'short and stout')
   }
   assert.ok(seen.connections <= 2)
 })
@@ -79,7 +78,7 @@ test('a body beyond the limit is refused and its sender cut off', async (t) => {
     response.write(Buffer.alloc(600_000))
     response.write(Buffer.alloc(600_000))
   })
-  await assert.rejects(readText(await send(), 1_000_000), failsAs('too_large'))
+  await assert.rejects((await send()).text(1_000_000), failsAs('too_large'))
   await wait(30)
   assert.equal(seen.left, 1)
 })
@@ -91,8 +90,8 @@ test('each limit ends the call: headers, idle, total', async (t) => {
     if (answers > 1) setTimeout(() => response.write('x'), 60)
   })
   await assert.rejects(send({ headers_ms: 20 }), failsAs('timeout'))
-  await assert.rejects(readText(await send({ idle_ms: 100 })), failsAs('timeout'))
-  await assert.rejects(readText(await send({ total_ms: 150 })), failsAs('timeout'))
+  await assert.rejects((await send({ idle_ms: 100 })).text(), failsAs('timeout'))
+  await assert.rejects((await send({ total_ms: 150 })).text(), failsAs('timeout'))
   await assert.rejects(send({ total_ms: 20 }), failsAs('timeout'))
 })
 
@@ -108,7 +107,7 @@ test('a signal ends the call before and during the answer, and a dead one never 
   const late = new AbortController()
   const reply = await send({}, late.signal)
   setTimeout(() => late.abort(), 10)
-  await assert.rejects(readText(reply), failsAs('aborted'))
+  await assert.rejects(reply.text(), failsAs('aborted'))
   await wait(30)
   assert.equal(seen.left, 2)
 })
@@ -122,7 +121,7 @@ test('an abort while nobody reads harms nobody', async (t) => {
   controller.abort()
   await wait(30)
   assert.equal(seen.left, 1)
-  await assert.rejects(readText(reply), failsAs('aborted'))
+  await assert.rejects(reply.text(), failsAs('aborted'))
 })
 
 test('a broken connection is unreachable before the answer and cut within it', async (t) => {
@@ -133,7 +132,7 @@ test('a broken connection is unreachable before the answer and cut within it', a
     else response.write('x', () => response.destroy())
   })
   await assert.rejects(send(), failsAs('unreachable'))
-  await assert.rejects(readText(await send()), failsAs('cut'))
+  await assert.rejects((await send()).text(), failsAs('cut'))
   assert.equal(answers, 2)
   server.close()
   const client = createHttpClient()
@@ -169,7 +168,7 @@ test('leaving the loop early ends the call; after release the connection is kept
   const unread = await send()
   unread.release()
   await wait(50)
-  await readText(await send())
+  await (await send()).text()
   assert.deepEqual(seen, { connections: 2, left: 1 })
 })
 

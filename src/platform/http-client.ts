@@ -37,6 +37,8 @@ export type HttpReply = {
   headers: Readonly<Record<string, string | undefined>>
   /** To be read once. Leaving the loop early ends the connection. */
   body: AsyncIterable<Uint8Array>
+  /** All of the body, instead of its pieces. */
+  text(max_bytes?: number): Promise<string>
   /** Says that the rest does not matter: the connection is kept if the rest is short. */
   release(): void
 }
@@ -71,32 +73,18 @@ export function createHttpClient(options: { max_open?: number } = {}): HttpClien
     connect: { timeout: CONNECT_MS },
   })
   let open = 0
+  const onOver = () => {
+    open -= 1
+  }
   return {
     async send(call) {
       if (call.signal.aborted) throw new HttpFailure('aborted', 'the call was given up')
       if (open >= max_open) throw new HttpFailure('busy', `${open} calls are open already`)
       open += 1
-      const running = new RunningCall(call, () => {
-        open -= 1
-      })
-      return await running.send(agent)
+      return await new RunningCall(call, onOver).send(agent)
     },
     close: () => agent.destroy(),
   }
-}
-
-/** The whole body as text. */
-export async function readText(reply: HttpReply, max_bytes = MAX_BODY_BYTES): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of reply.body) {
-    size += chunk.length
-    if (size > max_bytes) {
-      throw new HttpFailure('too_large', `the answer has more than ${max_bytes} bytes`)
-    }
-    chunks.push(chunk)
-  }
-  return joinPieces(chunks).toString('utf8')
 }
 
 /**
@@ -148,8 +136,13 @@ class RunningCall implements Dispatcher.DispatchHandler, AsyncIterableIterator<U
   ): void {
     // Below 200 it only announces an answer.
     if (status < 200) return
-    const reply = { status, headers: flattenHeaders(headers), body: this }
-    this.#answered?.resolve({ ...reply, release: () => this.#release() })
+    this.#answered?.resolve({
+      status,
+      headers: flattenHeaders(headers),
+      body: this,
+      text: (max_bytes) => this.#readText(max_bytes),
+      release: () => this.#release(),
+    })
     this.#answered = undefined
   }
 
@@ -177,12 +170,7 @@ class RunningCall implements Dispatcher.DispatchHandler, AsyncIterableIterator<U
 
   /** Everything that has arrived. */
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    if (this.#unread.length === 0 && !this.#arrived && !this.#over) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-      this.#wake = undefined
-    }
+    if (this.#unread.length === 0 && !this.#arrived && !this.#over) await this.#news()
     if (this.#unread.length > 0) return { done: false, value: this.#takeUnread() }
     if (this.#failure) throw this.#failure
     this.#end()
@@ -193,6 +181,34 @@ class RunningCall implements Dispatcher.DispatchHandler, AsyncIterableIterator<U
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
     if (!this.#released && !this.#over) this.#giveUp()
     return { done: true, value: undefined }
+  }
+
+  /** Mostly it is there by the time it is asked for, and nothing is waited for. */
+  async #readText(max_bytes = MAX_BODY_BYTES): Promise<string> {
+    const pieces: Uint8Array[] = []
+    for (let size = 0; ; ) {
+      if (this.#unread.length > 0) {
+        const piece = this.#takeUnread()
+        size += piece.length
+        pieces.push(piece)
+      }
+      if (size > max_bytes) {
+        this.#giveUp()
+        throw new HttpFailure('too_large', `the answer has more than ${max_bytes} bytes`)
+      }
+      if (this.#failure) throw this.#failure
+      if (this.#arrived || this.#over) break
+      await this.#news()
+    }
+    this.#end()
+    return joinPieces(pieces).toString('utf8')
+  }
+
+  async #news(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    this.#wake = undefined
   }
 
   #takeUnread(): Uint8Array {

@@ -79,12 +79,12 @@ export class Lane {
     return this.#batcher.depth
   }
 
-  async hold(hold: HoldRequest): Promise<HoldRow> {
-    return (await this.#batcher.submit({ hold }, 'hold')) as HoldRow
+  hold(hold: HoldRequest): Promise<HoldRow> {
+    return this.#batcher.submit({ hold }, 'hold') as Promise<HoldRow>
   }
 
-  async settle(settle: SettleItem): Promise<SettleRow> {
-    return (await this.#batcher.submit({ settle }, 'settle')) as SettleRow
+  settle(settle: SettleItem): Promise<SettleRow> {
+    return this.#batcher.submit({ settle }, 'settle') as Promise<SettleRow>
   }
 
   /** Takes nothing new and answers everything it took. */

@@ -2,12 +2,7 @@
 // Whatever goes wrong leaves here as an ApiError.
 
 import { type Clock, systemClock } from '../../platform/clock.ts'
-import {
-  type HttpClient,
-  type HttpLimits,
-  type HttpReply,
-  readText,
-} from '../../platform/http-client.ts'
+import type { HttpClient, HttpLimits, HttpReply } from '../../platform/http-client.ts'
 import { readEvents, type ServerSentEvent } from '../../platform/sse.ts'
 import type { UpstreamFrame } from './contract.ts'
 import {
@@ -172,7 +167,7 @@ async function* readWhole(
 
 async function readAll(provider: ProviderName, reply: HttpReply): Promise<string> {
   try {
-    return await readText(reply)
+    return await reply.text()
   } catch (error) {
     throw errorFromTransport(provider, error)
   }
@@ -181,7 +176,7 @@ async function readAll(provider: ProviderName, reply: HttpReply): Promise<string
 /** The status has said enough when the body of an error cannot be read. */
 async function readErrorText(reply: HttpReply): Promise<string> {
   try {
-    return await readText(reply, MAX_ERROR_BYTES)
+    return await reply.text(MAX_ERROR_BYTES)
   } catch {
     return ''
   }
