@@ -51,14 +51,12 @@ export class LaneConnection {
     try {
       const client = this.#client ?? (await this.#connect())
       this.#wait_cancelled = false
-      const result = await this.#withDeadline(
-        client.query<Row>({ name: statement.name, text: statement.text, values: [...values] }),
-      )
+      const { rows } = await this.#ask(client, statement, values)
       // The server reports success when its wait for the standby is cancelled. It is not one: the row
       // may be lost in a failover. Sent again, the batch locks its wallets, which is a write, so its
       // commit waits for the standby and for everything before it.
       if (this.#wait_cancelled) throw new UnknownOutcome('the wait for the standby was cancelled')
-      return result.rows
+      return rows
     } catch (error) {
       if (error instanceof DatabaseError && classifyFailure(error) !== 'retry') throw error
       await this.close()
@@ -81,6 +79,8 @@ export class LaneConnection {
     const config = connectionConfig(url, application_name)
     const client = new Client({
       ...config,
+      // The deadline is watched here.
+      query_timeout: 0,
       options: `${config.options} -c synchronous_commit=${synchronous_commit ? 'on' : 'off'}`,
     })
     // A broken connection shows at the next query; without a listener it would end the process.
@@ -93,12 +93,22 @@ export class LaneConnection {
     return client
   }
 
-  #withDeadline<Result>(work: Promise<Result>): Promise<Result> {
+  /** With a callback: a query that the driver makes a promise for was seen to survive every minor collection. */
+  #ask<Row extends object>(
+    client: Client,
+    { name, text }: Statement<Row>,
+    values: readonly unknown[],
+  ): Promise<{ rows: Row[] }> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         reject(new UnknownOutcome('no answer within the deadline'))
       }, this.#options.deadline_ms)
-      work.then(resolve, reject).finally(() => clearTimeout(timer))
+      client.query<Row>({ name, text, values: [...values] }, (error, result) => {
+        clearTimeout(timer)
+        // The types do not say that there is none.
+        if (error as Error | null) reject(error)
+        else resolve(result)
+      })
     })
   }
 }
