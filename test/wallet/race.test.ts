@@ -98,12 +98,9 @@ describe('a hot wallet', () => {
       assert.equal(row?.balance_after, String(answer.balance_after))
       assert.equal(answer.balance_before - answer.credits_used, answer.balance_after)
     }
+    // Told, not judged: what else runs on the machine decides it. The marks are for bench:wallet.
     const p99 = quantile(holds_ms, 0.99)
     console.log(`${Math.round(rate)} pairs/s, hold p99 ${p99.toFixed(0)} ms`)
-    // For two quiet cores: a busy machine must not decide `npm test`.
-    if (!LONG) return
-    assert.ok(rate >= 3_000, `${Math.round(rate)} pairs/s`)
-    assert.ok(p99 <= 150, `hold p99 ${p99.toFixed(0)} ms`)
   })
 
   it('is updated in place, without a deadlock', async () => {
@@ -143,7 +140,6 @@ describe('a single caller', () => {
       .filter(({ metricName }) => metricName === 'svc_ledger_batch_seconds_count')
       .map(({ value }) => value)
     assert.deepEqual({ items, batches }, { items: [200, 200], batches: [400] })
-    if (LONG) assert.ok(p50 <= 4, `p50 ${p50.toFixed(1)} ms`)
   })
 })
 
