@@ -10,7 +10,7 @@ const CALLERS = 32
 const STREAMS = 500
 const SAMPLES = 10
 /** Before these samples, caches and the heap are still filling. */
-const SETTLED_SAMPLES = 3
+const SETTLED_SAMPLES = 2
 const STREAM_PACE_MS = 200
 /** About 200 bytes each: together far more than a process could hold unread. */
 const STOPPED_CHUNKS = 20_000
@@ -80,11 +80,17 @@ function openStopped(target: Target, body: string): Socket {
   return socket
 }
 
+/** The collector makes a saw-tooth of it: halves are compared, not single samples. */
 function report(print: Print, title: string, samples: number[]): void {
+  const half = Math.ceil((SAMPLES - SETTLED_SAMPLES) / 2)
   const settled = samples.slice(SETTLED_SAMPLES)
-  const first = settled[0] ?? Number.NaN
-  const last = settled.at(-1) ?? Number.NaN
-  const growth = ((last / first - 1) * 100).toFixed(1)
+  const growth = median(settled.slice(-half)) / median(settled.slice(0, half)) - 1
   const listed = samples.map((bytes) => (bytes / 1e6).toFixed(0)).join(' ')
-  print(`${title.padEnd(28)} RSS MB ${listed}; ${growth} % from sample ${SETTLED_SAMPLES + 1} on`)
+  const since = `the second half against the first, from sample ${SETTLED_SAMPLES + 1} on`
+  print(`${title.padEnd(28)} RSS MB ${listed}; ${(growth * 100).toFixed(1)} %: ${since}`)
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
