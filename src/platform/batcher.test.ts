@@ -174,21 +174,6 @@ describe('a batcher', () => {
     await assert.rejects(batcher.submit(2, 'undo'), { code: 'service_unavailable' })
   })
 
-  it('goes on after an observer that throws', async () => {
-    let calls = 0
-    const batcher = make({
-      observe: () => {
-        if (++calls === 2) throw new Error('a fault of the observer')
-      },
-      send: async (items) => {
-        if (calls === 0) throw new Wanted('refused')
-        return [...items]
-      },
-    })
-    await assert.rejects(batcher.submit(1, 'number'), { code: 'service_unavailable' })
-    assert.equal(await batcher.submit(2, 'number'), 2)
-  })
-
   it('halves a batch after a few conflicts, and tries a single item until it is given up', async () => {
     const sizes: number[] = []
     const batcher = make({

@@ -161,19 +161,20 @@ export class Batcher<Item, Result> {
     for (const entry of entries) entry.was_sent = true
     const items = entries.map((entry) => entry.item)
     const started = performance.now()
+    let results: readonly Result[]
     try {
-      const results = await send(items)
+      results = await send(items)
       if (results.length !== entries.length) throw new Error('a batch lacks an answer')
-      entries.forEach((entry, index) => {
-        entry.resolve(results[index] as Result)
-      })
-      observe?.({ kind: 'sent', items, seconds: (performance.now() - started) / 1000 })
-      return undefined
     } catch (error) {
       const kind = classify(error)
       observe?.({ kind: 'failed', items, failure: kind, error })
       return { kind, error }
     }
+    entries.forEach((entry, index) => {
+      entry.resolve(results[index] as Result)
+    })
+    observe?.({ kind: 'sent', items, seconds: (performance.now() - started) / 1000 })
+    return undefined
   }
 
   /** Halves until the bad item stands alone, so that it fails alone. Who gives up first is not made to wait. */

@@ -5,14 +5,7 @@ import { bucketOf } from './bucket.ts'
 import type { Hold, HoldRequest, SettleRequest } from './holds.ts'
 import type { LaneConnection } from './lane-connection.ts'
 import { limitedCounters } from './spend.ts'
-import {
-  HOLD_BATCH,
-  type HoldRow,
-  LEDGER_BATCH,
-  type LedgerRow,
-  SETTLE_BATCH,
-  type SettleRow,
-} from './store.ts'
+import { HOLD_BATCH, type HoldRow, LEDGER_BATCH, SETTLE_BATCH, type SettleRow } from './store.ts'
 
 /** Without a charge, the hold is given back. */
 export type SettleItem = { hold: Hold; charge?: SettleRequest }
@@ -41,18 +34,9 @@ export async function sendBatch(
   }
   const rows = await connection.run(LEDGER_BATCH, [...settles, ...holdColumns(batch)])
   return {
-    settles: inOrder(rows.filter((row) => row.kind === 'settle').map(toSettleRow)),
-    holds: inOrder(rows.filter((row) => row.kind === 'hold').map(toHoldRow)),
+    settles: inOrder(rows.filter((row) => row.kind === 'settle')),
+    holds: inOrder(rows.filter((row) => row.kind === 'hold')),
   }
-}
-
-function toSettleRow(row: LedgerRow): SettleRow {
-  const { item, state, amount, shortfall, balance_before, balance_after } = row
-  return { item, state, charged: amount, shortfall, balance_before, balance_after } as SettleRow
-}
-
-function toHoldRow({ item, state, amount, limit_owner_id }: LedgerRow): HoldRow {
-  return { item, state, granted: amount, limit_owner_id } as HoldRow
 }
 
 function holdColumns({ holds, node, now, expires_at }: LedgerBatch): unknown[] {

@@ -114,21 +114,13 @@ export const SETTLE_BATCH = statement<SettleRow>(
    from settle_batch(${takeInTurn(SETTLE_PARAMETERS)})`,
 )
 
-/** `amount`: what was charged or granted. What only the other kind has is null. */
-export type LedgerRow = {
-  kind: 'settle' | 'hold'
-  item: number
-  state: string
-  amount: bigint | null
-  shortfall: bigint | null
-  balance_before: bigint | null
-  balance_after: bigint | null
-  limit_owner_id: string | null
-}
+/** What only the other kind has is null. */
+export type LedgerRow = ({ kind: 'settle' } & SettleRow) | ({ kind: 'hold' } & HoldRow)
 
 export const LEDGER_BATCH = statement<LedgerRow>(
   'wallet.ledger_batch',
-  `select kind, item, state, amount, shortfall, balance_before, balance_after, limit_owner_id
+  `select kind, item, state, charged, shortfall, balance_before, balance_after, granted,
+     limit_owner_id
    from ledger_batch(${takeInTurn([
      ...SETTLE_PARAMETERS.map((parameter) => parameter.replace('p_', 's_')),
      ...HOLD_PARAMETERS.map((parameter) => parameter.replace('p_', 'h_')),
