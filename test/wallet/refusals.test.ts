@@ -1,0 +1,109 @@
+// Row 2: a refusal leaves no trace.
+
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import { mintWalletId } from '../../src/wallet/bucket.ts'
+import type { HoldRequest } from '../../src/wallet/holds.ts'
+import { LaneConnection } from '../../src/wallet/lane-connection.ts'
+import { transferCredits } from '../../src/wallet/ledger.ts'
+import { type LedgerAnswers, type LedgerBatch, sendBatch } from '../../src/wallet/send.ts'
+import type { SpendLimit } from '../../src/wallet/spend.ts'
+import { createDatabase, openDb, sql } from '../support/database.ts'
+import { LONG, makeWallets } from './support.ts'
+
+const ROUNDS = LONG ? 250 : 65
+
+const url = await createDatabase()
+const db = openDb(url)
+const lane = new LaneConnection({
+  url,
+  application_name: 'refusals',
+  synchronous_commit: false,
+  deadline_ms: 10_000,
+})
+await sql(url, "insert into gateway_node values ('live', 1, 'infinity')")
+after(async () => {
+  await lane.close()
+  await db.close()
+})
+
+/** 100 credits each, of which the first has 60 held, under a limit that leaves 30 more. */
+const [held_id = '', free_id = ''] = await makeWallets(db, 2, 100n)
+const limit: SpendLimit = {
+  kind: 'key',
+  owner_id: held_id,
+  account_id: held_id,
+  limit_credits: 90n,
+  period: 'total',
+}
+await send({ holds: [ask(held_id, 60n, [limit])] })
+
+const REFUSALS = {
+  'a hold that the wallet does not cover': async () => {
+    const { holds } = await send({ holds: [ask(free_id, 101n)] })
+    assert.equal(holds[0]?.state, 'insufficient')
+  },
+  'a hold for which others leave no room': async () => {
+    const { holds } = await send({ holds: [ask(held_id, 41n)] })
+    assert.equal(holds[0]?.state, 'blocked')
+  },
+  'a hold that its limit does not cover': async () => {
+    const { holds } = await send({ holds: [ask(held_id, 95n, [limit])] })
+    assert.equal(holds[0]?.state, 'limit_reached')
+  },
+  'a release of nothing': async () => {
+    const hold = { id: mintWalletId(free_id, new Date()), wallet_id: free_id, amount: 1n }
+    const { settles } = await send({ settles: [{ hold }] })
+    assert.equal(settles[0]?.state, 'gone')
+  },
+  'a transfer of more than is free': async () => {
+    const at = new Date()
+    const transfer = {
+      id: mintWalletId(held_id, at),
+      receipt_id: mintWalletId(free_id, at),
+      from_account_id: held_id,
+      to_account_id: free_id,
+      amount: 41n,
+    }
+    await assert.rejects(
+      db.transaction((tx) => transferCredits(tx, transfer)),
+      { code: 'insufficient_credits' },
+    )
+  },
+}
+
+for (const [what, refuse] of Object.entries(REFUSALS)) {
+  it(`${what} leaves every row as it was, ${ROUNDS} times`, async () => {
+    const before = await sql(url, EVERY_ROW)
+    for (let round = 0; round < ROUNDS; round++) {
+      await refuse()
+      assert.deepEqual(await sql(url, EVERY_ROW), before)
+    }
+  })
+}
+
+const TABLES = ['wallet', 'hold', 'spend_counter', 'journal', 'usage_event', 'outbox']
+const EVERY_ROW = TABLES.map(
+  (table) =>
+    `select '${table}' as name, count(*)::text, md5(string_agg(t::text, ';' order by t::text)) as rows from ${table} t`,
+).join(' union all ')
+
+function ask(wallet_id: string, credits: bigint, spend_limits: SpendLimit[] = []): HoldRequest {
+  const id = mintWalletId(wallet_id, new Date())
+  return { id, wallet_id, min_credits: credits, max_credits: credits, spend_limits }
+}
+
+async function send(
+  items: Partial<Pick<LedgerBatch, 'settles' | 'holds'>>,
+): Promise<LedgerAnswers> {
+  const node = { node_id: 'live', epoch: 1n }
+  const expires_at = new Date(Date.now() + 1e6)
+  return await sendBatch(lane, {
+    settles: [],
+    holds: [],
+    ...items,
+    node,
+    now: new Date(),
+    expires_at,
+  })
+}
