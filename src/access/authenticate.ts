@@ -5,7 +5,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { findActiveSession, type KnownSession } from '../accounts/sessions.ts'
 import type { KeyPrincipal, Principal, RoutePolicy, TokenPrincipal } from '../http/access.ts'
 import type { Lifecycle } from '../http/lifecycle.ts'
-import { addressBucket, type RateLimits, type Slot, setLimitHeaders } from '../http/rate-limit.ts'
+import {
+  addressBucket,
+  type LimitName,
+  type RateLimits,
+  type Slot,
+  setLimitHeaders,
+} from '../http/rate-limit.ts'
 import type { App } from '../http/server.ts'
 import { isCrossSite } from '../http/session-cookie.ts'
 import { findActiveKey } from '../keys/keys.ts'
@@ -16,6 +22,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import { andThen, type Eventual } from '../platform/eventual.ts'
 import { type Credential, readCredential } from './credentials.ts'
 
 export type AccessParts = {
@@ -34,65 +41,90 @@ export function addAuthentication(app: App, parts: AccessParts): void {
   const public_origin = new URL(parts.public_url).origin
   app.decorateRequest('principal', null)
   app.decorateRequest('user_token', null)
-  app.addHook('onRequest', async (request, reply) => {
-    const { policy } = request
-    if (policy.unlimited) {
-      setLimitHeaders(reply, parts.limits.peek('global', addressBucket(request.ip)))
-      return
-    }
-    if (parts.lifecycle.phase === 'starting') {
-      throw new ApiError('service_unavailable', {
-        message: 'The service is starting.',
-        headers: { 'retry-after': '1' },
-      })
-    }
-    const credential = readCredential(request)
-    const principal = await findPrincipal(parts, credential).catch(asMissingUser)
-    // Counted before anything is refused, also where the credential leads to nobody any more.
-    request.principal = principal instanceof ApiError ? null : principal
-    await countRequest(parts, request, { reply, policy })
-    if (principal instanceof ApiError && policy.access !== 'public') throw principal
-    requireAccess(request, { policy, credential, public_origin })
-    if (principal instanceof ApiError || principal?.kind !== 'key') return
-    parts.last_used.touch(principal.key_id, parts.clock.now())
-    if (credential.kind === 'key' && credential.user_token !== undefined) {
-      request.user_token = await requireUserToken(parts, principal, credential.user_token)
-    }
+  app.addHook('onRequest', (request, reply, done) => {
+    const admitted = admit(parts, request, { reply, public_origin })
+    if (admitted instanceof Promise) return admitted
+    done()
+    return undefined
   })
 }
 
-async function findPrincipal(
+/** Waits only for what is not in memory: mostly for nothing. */
+function admit(
+  parts: AccessParts,
+  request: FastifyRequest,
+  { reply, public_origin }: { reply: FastifyReply; public_origin: string },
+): Eventual<void> {
+  const { policy } = request
+  if (policy.unlimited) {
+    setLimitHeaders(reply, parts.limits.peek('global', addressBucket(request.ip)))
+    return
+  }
+  if (parts.lifecycle.phase === 'starting') {
+    throw new ApiError('service_unavailable', {
+      message: 'The service is starting.',
+      headers: { 'retry-after': '1' },
+    })
+  }
+  const credential = readCredential(request)
+  return andThen(findPrincipal(parts, credential), (principal) => {
+    // Counted before anything is refused, also where the credential leads to nobody any more.
+    request.principal = principal instanceof ApiError ? null : principal
+    return andThen(countRequest(parts, request, { reply, policy }), () => {
+      if (principal instanceof ApiError && policy.access !== 'public') throw principal
+      requireAccess(request, { policy, credential, public_origin })
+      return noteKey(parts, request, credential)
+    })
+  })
+}
+
+/** That a key was used, and for whom. */
+function noteKey(
+  parts: AccessParts,
+  request: FastifyRequest,
+  credential: Credential,
+): Eventual<void> {
+  const { principal: key } = request
+  if (key?.kind !== 'key') return
+  parts.last_used.touch(key.key_id, parts.clock.now())
+  if (credential.kind !== 'key' || credential.user_token === undefined) return
+  return andThen(findAccessToken(parts, credential.user_token), (token) => {
+    request.user_token = requireTokenOf(key, unexpired(parts, token))
+  })
+}
+
+/** An error in place of a principal: the token is good, but its user's account is gone. */
+function findPrincipal(
   parts: AccessParts,
   credential: Credential,
-): Promise<Principal | null> {
+): Eventual<Principal | ApiError | null> {
   switch (credential.kind) {
     case 'none':
     case 'unknown':
       return null
     case 'key':
-      return unexpired(parts, await findActiveKey(parts, credential.secret))
-    case 'token':
-      return unexpired(parts, await findAccessToken(parts, credential.secret))
-    case 'session': {
-      const session = unexpired(parts, await findActiveSession(parts, credential.secret))
-      return session && { ...session, by_cookie: credential.by_cookie }
+      return andThen(findActiveKey(parts, credential.secret), (key) => unexpired(parts, key))
+    case 'token': {
+      const found = findAccessToken(parts, credential.secret)
+      return found instanceof Promise
+        ? found.then((token) => unexpired(parts, token), asMissingUser)
+        : unexpired(parts, found)
     }
+    case 'session':
+      return andThen(findActiveSession(parts, credential.secret), (known) => {
+        const session = unexpired(parts, known)
+        return session && { ...session, by_cookie: credential.by_cookie }
+      })
   }
 }
 
-/** The token is good, but its user's account is gone. */
 function asMissingUser(error: unknown): ApiError {
   if (error instanceof ApiError && error.code === 'user_not_found') return error
   throw error
 }
 
 /** A token that was issued to an app of somebody else is none that this key can act with. */
-async function requireUserToken(
-  parts: AccessParts,
-  key: KeyPrincipal,
-  secret: string,
-): Promise<TokenPrincipal> {
-  const token = unexpired(parts, await findAccessToken(parts, secret))
+function requireTokenOf(key: KeyPrincipal, token: TokenPrincipal | null): TokenPrincipal {
   const fits =
     token?.developer_id === key.account_id &&
     (key.client_id === null || key.client_id === token.client_id)
@@ -109,26 +141,28 @@ function unexpired<Known extends { expires_at: Date | null }>(
 }
 
 // A credential that is not valid counts for its address: a new invented key must not be a new allowance.
-async function countRequest(
-  parts: AccessParts,
+function countRequest(
+  { limits }: AccessParts,
   request: FastifyRequest,
-  route: { reply: FastifyReply; policy: RoutePolicy },
-): Promise<void> {
-  if (route.policy.counts_itself) {
-    setLimitHeaders(route.reply, parts.limits.peek('global', addressBucket(request.ip)))
+  { reply, policy }: { reply: FastifyReply; policy: RoutePolicy },
+): Eventual<void> {
+  if (policy.counts_itself) {
+    setLimitHeaders(reply, limits.peek('global', addressBucket(request.ip)))
     return
   }
-  const slot = await takeGlobalSlot(parts.limits, request)
-  setLimitHeaders(route.reply, slot)
-  if (!slot.allowed) throw parts.limits.refusal('global', slot)
-  const { rate_limit } = route.policy
-  if (rate_limit === undefined) return
-  const own = await parts.limits.take(rate_limit, addressBucket(request.ip))
-  setLimitHeaders(route.reply, own)
-  if (!own.allowed) throw parts.limits.refusal(rate_limit, own)
+  const use = (name: LimitName) => (slot: Slot) => {
+    setLimitHeaders(reply, slot)
+    if (!slot.allowed) throw limits.refusal(name, slot)
+  }
+  const counted = andThen(takeGlobalSlot(limits, request), use('global'))
+  const { rate_limit } = policy
+  if (rate_limit === undefined) return counted
+  return andThen(counted, () =>
+    andThen(limits.take(rate_limit, addressBucket(request.ip)), use(rate_limit)),
+  )
 }
 
-function takeGlobalSlot(limits: RateLimits, request: FastifyRequest): Slot | Promise<Slot> {
+function takeGlobalSlot(limits: RateLimits, request: FastifyRequest): Eventual<Slot> {
   const { principal } = request
   switch (principal?.kind) {
     case undefined:

@@ -8,6 +8,7 @@ import { EXTERNAL_USER_ID_RULE, isExternalUserId } from '../oauth/external-user-
 import { type LinkParts, requireLinkedUser } from '../oauth/links.ts'
 import { insufficientScope } from '../oauth/scopes.ts'
 import { ApiError } from '../platform/errors.ts'
+import { andThen, type Eventual } from '../platform/eventual.ts'
 import type { SpendLimit } from '../wallet/spend.ts'
 
 export type Payer = {
@@ -30,7 +31,7 @@ export type PayerParts = Pick<LinkParts, 'db' | 'links'>
 /** How a call names its end user. */
 type NamedUser = { external_user_id: string; by: 'X-Svc-User' | 'X-External-User-ID' | 'path' }
 
-export async function resolvePayer(parts: PayerParts, request: FastifyRequest): Promise<Payer> {
+export function resolvePayer(parts: PayerParts, request: FastifyRequest): Eventual<Payer> {
   const caller = callerOf(request)
   const user = readNamedUser(request)
   if (caller.kind === 'token' || request.user_token) {
@@ -39,7 +40,7 @@ export async function resolvePayer(parts: PayerParts, request: FastifyRequest): 
       ? userPays(caller)
       : tokenPays(request, caller, request.user_token)
   }
-  return await keyPays(parts, request, { key: caller, user })
+  return keyPays(parts, request, { key: caller, user })
 }
 
 /** A user's token beside a developer's key. */
@@ -59,11 +60,11 @@ function tokenPays(
   return userPays(token)
 }
 
-async function keyPays(
+function keyPays(
   parts: PayerParts,
   request: FastifyRequest,
   { key, user }: { key: KeyPrincipal; user: NamedUser | undefined },
-): Promise<Payer> {
+): Eventual<Payer> {
   if (key.billing_mode === 'developer') {
     if (!user) return developerPays(key)
     if (user.by !== 'X-Svc-User') {
@@ -78,13 +79,15 @@ async function keyPays(
       hint: 'Send X-Svc-User or X-External-User-ID with the external user id, call /v1/users/<external_user_id>/…, or send the key as X-API-Key and the user’s access token as bearer.',
     })
   }
-  const linked = await requireLinkedUser(parts, {
+  const wanted = {
     developer_id: key.account_id,
     external_user_id: user.external_user_id,
     client_id: key.client_id,
+  }
+  return andThen(requireLinkedUser(parts, wanted), (linked) => {
+    requireScopeOfRoute(request, linked.scopes)
+    return userPays(linked)
   })
-  requireScopeOfRoute(request, linked.scopes)
-  return userPays(linked)
 }
 
 function developerPays(key: KeyPrincipal): Payer {

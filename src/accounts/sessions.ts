@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { SessionPrincipal } from '../http/access.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Eventual } from '../platform/eventual.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import { digestKey, digestSecret, mintId, mintSecret } from '../platform/tokens.ts'
 import {
@@ -52,14 +53,14 @@ export async function openSession(
 }
 
 /** From memory where possible. */
-export async function findActiveSession(
+export function findActiveSession(
   parts: { db: Db; sessions: CredentialCache<KnownSession> },
   token: string,
-): Promise<KnownSession | undefined> {
+): Eventual<KnownSession | undefined> {
   if (!TOKEN_PATTERN.test(token)) return undefined
   const digest = digestKey(token)
   const known = parts.sessions.peek(digest)
-  return known ?? (await parts.sessions.load(digest, () => readSession(parts.db, token)))
+  return known ?? parts.sessions.load(digest, () => readSession(parts.db, token))
 }
 
 export type RevocationParts = { db: Db; feed: InvalidationFeed }

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { ApiError, type ErrorCode } from '../platform/errors.ts'
+import type { Eventual } from '../platform/eventual.ts'
 import type { Log } from '../platform/log.ts'
 
 export type LimitName =
@@ -95,7 +96,7 @@ export class RateLimits {
   }
 
   /** Counts one request. A plain value while counting is in-process, so that the hot path makes no promise. */
-  take(name: LimitName, key: string, max = this.#limits[name].max): Slot | Promise<Slot> {
+  take(name: LimitName, key: string, max = this.#limits[name].max): Eventual<Slot> {
     if (this.#shared?.available) return this.#takeShared(name, key, max)
     if (this.#shared) this.#events.onFallback()
     return this.#takeLocal(name, key, max)

@@ -6,6 +6,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import { type Db, violatedConstraint } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import type { Eventual } from '../platform/eventual.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import {
   digestKey,
@@ -130,16 +131,16 @@ export async function changeKeyLimit(
 }
 
 /** From memory where possible. */
-export async function findActiveKey(
+export function findActiveKey(
   parts: Pick<KeyParts, 'db' | 'keys'>,
   secret: string,
-): Promise<KeyPrincipal | undefined> {
+): Eventual<KeyPrincipal | undefined> {
   const digest = digestKey(secret)
   const known = parts.keys.peek(digest)
   if (known) return known
   // Junk is refused without a query. Whatever is in memory has passed this check before.
   if (!isWellFormedApiKey(secret)) return undefined
-  return await parts.keys.load(digest, () => readKey(parts.db, secret))
+  return parts.keys.load(digest, () => readKey(parts.db, secret))
 }
 
 async function readKey(db: Db, secret: string) {

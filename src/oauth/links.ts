@@ -5,6 +5,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import { andThen, type Eventual } from '../platform/eventual.ts'
 import { isUuid } from '../platform/tokens.ts'
 import { findConnectedUser, findNewestLink } from './token-store.ts'
 import { describeUser, userTags } from './tokens.ts'
@@ -21,14 +22,14 @@ export type LinkWanted = {
 }
 
 /** The user behind a developer's own id for them, from memory where possible. The newest link counts. */
-export async function requireLinkedUser(
+export function requireLinkedUser(
   parts: Pick<LinkParts, 'db' | 'links'>,
   wanted: LinkWanted,
-): Promise<LinkedUser> {
+): Eventual<LinkedUser> {
   const name = JSON.stringify([wanted.developer_id, wanted.client_id, wanted.external_user_id])
   const known = parts.links.peek(name)
-  const link = known ?? (await parts.links.load(name, () => readLink(parts.db, wanted)))
-  return link ?? unlinked(wanted.external_user_id)
+  const found = known ?? parts.links.load(name, () => readLink(parts.db, wanted))
+  return andThen(found, (link) => link ?? unlinked(wanted.external_user_id))
 }
 
 /** The same inside a transaction that moves money: not from memory. */

@@ -4,6 +4,7 @@ import type { TokenPrincipal } from '../http/access.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import type { Eventual } from '../platform/eventual.ts'
 import { digestKey, digestSecret, mintSecret } from '../platform/tokens.ts'
 import { effectiveScopes, type Scope } from './scopes.ts'
 import { type GrantRow, setLapse } from './store.ts'
@@ -60,14 +61,14 @@ export async function issueTokens(
 }
 
 /** From memory where possible. */
-export async function findAccessToken(
+export function findAccessToken(
   parts: { db: Db; tokens: CredentialCache<TokenPrincipal> },
   token: string,
-): Promise<TokenPrincipal | undefined> {
+): Eventual<TokenPrincipal | undefined> {
   if (!ACCESS_TOKEN_PATTERN.test(token)) return undefined
   const digest = digestKey(token)
   const known = parts.tokens.peek(digest)
-  return known ?? (await parts.tokens.load(digest, () => readAccessToken(parts.db, token)))
+  return known ?? parts.tokens.load(digest, () => readAccessToken(parts.db, token))
 }
 
 async function readAccessToken(db: Db, token: string) {

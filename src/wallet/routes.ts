@@ -7,12 +7,13 @@ import { Credits } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import type { Eventual } from '../platform/eventual.ts'
 import { readBalance } from './ledger.ts'
 
 export type BalanceParts = {
   db: Db
   /** Who would pay for a call with this credential and these headers. */
-  resolvePayer(request: FastifyRequest): Promise<{
+  resolvePayer(request: FastifyRequest): Eventual<{
     account_id: string
     billing_mode: 'developer' | 'user'
   }>
