@@ -7,28 +7,63 @@ type Options = { name: string; help: string; labels: readonly string[] }
 type Row = MetricValue<string>
 type Description = Omit<MetricObjectWithValues<Row>, 'collect'>
 
+/** One series for each combination of labels, found label by label: nothing is joined, nothing is hashed anew. */
+class SeriesTree<Series> {
+  readonly #make: (values: readonly string[]) => Series
+  readonly #branches = new Map<string, SeriesTree<Series>>()
+  #series: Series | undefined
+
+  constructor(make: (values: readonly string[]) => Series) {
+    this.#make = make
+  }
+
+  find(values: readonly string[], depth = 0): Series {
+    const value = values[depth]
+    if (value !== undefined) {
+      const branch = this.#branches.get(value) ?? this.#grow(value)
+      return branch.find(values, depth + 1)
+    }
+    this.#series ??= this.#make(values)
+    return this.#series
+  }
+
+  *all(): Generator<Series> {
+    if (this.#series !== undefined) yield this.#series
+    for (const branch of this.#branches.values()) yield* branch.all()
+  }
+
+  clear(): void {
+    this.#series = undefined
+    this.#branches.clear()
+  }
+
+  #grow(value: string): SeriesTree<Series> {
+    const branch = new SeriesTree(this.#make)
+    this.#branches.set(value, branch)
+    return branch
+  }
+}
+
 export class HotCounter {
   readonly name: string
   readonly #options: Options
-  readonly #series = new Map<string, { labels: Row['labels']; value: number }>()
+  readonly #series: SeriesTree<{ labels: Row['labels']; value: number }>
 
   constructor(options: Options) {
     this.name = options.name
     this.#options = options
+    this.#series = new SeriesTree((values) => ({ labels: labelsFrom(options, values), value: 0 }))
   }
 
   /** `values` in the order of the labels. */
   add(values: readonly string[], by = 1): void {
-    const key = values.join(' ')
-    const series = this.#series.get(key)
-    if (series) series.value += by
-    else this.#series.set(key, { labels: labelsFrom(this.#options, values), value: by })
+    this.#series.find(values).value += by
   }
 
   /** What the registry asks every metric for. */
   async get(): Promise<Description> {
     const { name, help } = this.#options
-    const values = [...this.#series.values()].map((series): Row => ({ ...series }))
+    const values = [...this.#series.all()].map((series): Row => ({ ...series }))
     return { name, help, type: 'counter' as never, aggregator: 'sum', values }
   }
 
@@ -43,18 +78,21 @@ type Buckets = { labels: Row['labels']; counts: Float64Array }
 export class HotHistogram {
   readonly name: string
   readonly #options: Options & { buckets: readonly number[] }
-  readonly #series = new Map<string, Buckets>()
+  readonly #series: SeriesTree<Buckets>
 
   constructor(options: Options & { buckets: readonly number[] }) {
     this.name = options.name
     this.#options = options
+    this.#series = new SeriesTree((values) => ({
+      labels: labelsFrom(options, values),
+      counts: new Float64Array(options.buckets.length + 2),
+    }))
   }
 
   /** `values` in the order of the labels. */
   observe(values: readonly string[], seconds: number): void {
     const { buckets } = this.#options
-    const key = values.join(' ')
-    const { counts } = this.#series.get(key) ?? this.#open(key, values)
+    const { counts } = this.#series.find(values)
     let bucket = 0
     while (bucket < buckets.length && seconds > (buckets[bucket] ?? 0)) bucket++
     counts[bucket] = (counts[bucket] ?? 0) + 1
@@ -64,19 +102,12 @@ export class HotHistogram {
   /** What the registry asks every metric for. */
   async get(): Promise<Description> {
     const { name, help } = this.#options
-    const values = [...this.#series.values()].flatMap((series) => this.#describe(series))
+    const values = [...this.#series.all()].flatMap((series) => this.#describe(series))
     return { name, help, type: 'histogram' as never, aggregator: 'sum', values }
   }
 
   reset(): void {
     this.#series.clear()
-  }
-
-  #open(key: string, values: readonly string[]): Buckets {
-    const counts = new Float64Array(this.#options.buckets.length + 2)
-    const made = { labels: labelsFrom(this.#options, values), counts }
-    this.#series.set(key, made)
-    return made
   }
 
   #describe({ labels, counts }: Buckets): Row[] {

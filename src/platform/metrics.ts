@@ -19,8 +19,8 @@ export function createMetrics() {
     labels: ['method', 'route', 'status'],
     buckets: SECONDS,
   })
-  const gateway = createGatewayMetrics()
-  for (const metric of [http_requests, ...Object.values(gateway)]) {
+  const calls = createCallMetrics()
+  for (const metric of [http_requests, ...Object.values(calls)]) {
     registry.registerMetric(asMetric(metric))
   }
   return {
@@ -70,7 +70,7 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
-    ...gateway,
+    ...calls,
     ...createLedgerMetrics(registers),
     mails: new Counter({
       name: 'svc_mails_total',
@@ -81,7 +81,8 @@ export function createMetrics() {
   }
 }
 
-function createGatewayMetrics() {
+/** Of what each call to a provider changes. */
+function createCallMetrics() {
   return {
     gateway_calls: new HotCounter({
       name: 'svc_gateway_calls_total',
@@ -104,10 +105,21 @@ function createGatewayMetrics() {
       labels: ['model', 'phase'],
       buckets: SECONDS,
     }),
+    ledger_holds: new HotCounter({
+      name: 'svc_ledger_holds_total',
+      help: 'Holds by answer: granted, insufficient, limit_reached, blocked.',
+      labels: ['state'],
+    }),
+    ledger_settles: new HotCounter({
+      name: 'svc_ledger_settles_total',
+      help: 'Resolved holds: settled, late, voided, gone.',
+      labels: ['state'],
+    }),
   }
 }
 
-export type LedgerMetrics = ReturnType<typeof createLedgerMetrics>
+export type LedgerMetrics = ReturnType<typeof createLedgerMetrics> &
+  Pick<ReturnType<typeof createCallMetrics>, 'ledger_holds' | 'ledger_settles'>
 
 function createLedgerMetrics(registers: Registry[]) {
   return {
@@ -127,18 +139,6 @@ function createLedgerMetrics(registers: Registry[]) {
       name: 'svc_ledger_failures_total',
       help: 'Batches that failed (retry, conflict, refused) and items turned away or given up.',
       labelNames: ['kind', 'reason'] as const,
-      registers,
-    }),
-    ledger_holds: new Counter({
-      name: 'svc_ledger_holds_total',
-      help: 'Holds by answer: granted, insufficient, limit_reached, blocked.',
-      labelNames: ['state'] as const,
-      registers,
-    }),
-    ledger_settles: new Counter({
-      name: 'svc_ledger_settles_total',
-      help: 'Resolved holds: settled, late, voided, gone.',
-      labelNames: ['state'] as const,
       registers,
     }),
     ledger_shortfall: new Counter({

@@ -61,13 +61,19 @@ class LaneLedger implements Ledger {
     checkHoldRequest(request)
     const lane = this.#laneOf(request.wallet_id)
     const give_up_at = performance.now() + (this.#options.hold_wait_ms ?? HOLD_WAIT_MS)
-    for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
-      const row = await this.#placeHold(lane, request)
-      if (row.state !== 'blocked' || performance.now() >= give_up_at) {
-        this.#options.metrics.ledger_holds.inc({ state: row.state })
-        return readHold(request, row)
+    try {
+      for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
+        const row = await lane.hold(request)
+        if (row.state !== 'blocked' || performance.now() >= give_up_at) {
+          this.#options.metrics.ledger_holds.add([row.state])
+          return readHold(request, row)
+        }
+        await this.#roomInWallet(request.wallet_id, poll_ms)
       }
-      await this.#roomInWallet(request.wallet_id, poll_ms)
+    } catch (error) {
+      // It may have been placed all the same. Nobody waits for this: the lease and the expiry stand behind it.
+      if (error instanceof GivenUp) this.release(holdOf(request, 0n)).catch(() => {})
+      throw error
     }
   }
 
@@ -85,14 +91,14 @@ class LaneLedger implements Ledger {
       throw error
     }
     this.#wake(request.hold.wallet_id)
-    this.#options.metrics.ledger_settles.inc({ state: row.state })
+    this.#options.metrics.ledger_settles.add([row.state])
     return this.#readSettlement(request, row)
   }
 
   async release(hold: Hold): Promise<boolean> {
     const row = await this.#laneOf(hold.wallet_id).settle({ hold })
     this.#wake(hold.wallet_id)
-    this.#options.metrics.ledger_settles.inc({ state: row.state })
+    this.#options.metrics.ledger_settles.add([row.state])
     return row.state === 'voided'
   }
 
@@ -108,18 +114,6 @@ class LaneLedger implements Ledger {
     const lane = this.#lanes[bucketOf(wallet_id) % this.#lanes.length]
     if (!lane) throw new Error('a ledger has at least one lane')
     return lane
-  }
-
-  async #placeHold(lane: Lane, request: HoldRequest): Promise<HoldRow> {
-    try {
-      return await lane.hold(request)
-    } catch (error) {
-      if (!(error instanceof GivenUp)) throw error
-      // It may have been placed all the same. Nobody waits for this, and the lease and the expiry stand
-      // behind it.
-      this.release(holdOf(request, 0n)).catch(() => {})
-      throw error
-    }
   }
 
   /** Resolves when a hold of the wallet was resolved here, or after poll_ms: it may happen elsewhere. */
