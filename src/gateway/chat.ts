@@ -22,18 +22,19 @@ export async function completeChat(
   client: EventStream,
 ): Promise<string> {
   const order = await placeOrder(parts, call)
-  return await withAnswer(parts, { call, order, client }, async (answer) => {
+  const departure = watchFor(parts, { call, order, client })
+  try {
+    const answer = new Answer(call, order, departure)
+    await answer.open(call, order)
     const frames: UpstreamFrame[] = []
     for (let read = await answer.read(); read; read = await answer.read()) frames.push(...read)
     const svc = await conclude(parts, { call, order, answer })
     if (answer.fault) throw svc ? withoutRetry(answer.fault) : answer.fault
     if (!svc) throw new Error('an answer without a fault is charged')
-    try {
-      return presentReply(call, order, frames, svc)
-    } catch (error) {
-      throw withoutRetry(error)
-    }
-  })
+    return presentReply(call, order, frames, svc)
+  } finally {
+    departure.close()
+  }
 }
 
 /** Throws only while nothing was sent; after that, faults are told inside the stream. */
@@ -43,36 +44,46 @@ export async function streamChat(
   client: EventStream,
 ): Promise<void> {
   const order = await placeOrder(parts, call)
-  await withAnswer(parts, { call, order, client }, async (answer) => {
+  const departure = watchFor(parts, { call, order, client })
+  try {
+    const answer = new Answer(call, order, departure)
+    await answer.open(call, order)
     if (answer.fault) {
       const svc = await conclude(parts, { call, order, answer })
       throw svc ? withoutRetry(answer.fault) : answer.fault
     }
-    const { model, include_usage } = call.request
-    const writer = call.dialect.openStream({ model, created: order.placed_at, include_usage })
-    client.start()
-    const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())
-    const relays = order.upstream.dialect === call.dialect.name
-    const present = (frames: readonly UpstreamFrame[]) =>
-      relays ? relay(writer, frames) : translate(writer, frames)
-    await guarded(parts, { call, answer }, async () => {
-      for (let read = await answer.read(); read; read = await answer.read()) {
-        await client.write(present(read))
-      }
-    })
-    const svc = await guarded(parts, { call, answer }, () =>
-      conclude(parts, { call, order, answer }),
-    )
-    stopKeepAlive()
-    try {
-      const last =
-        svc && !answer.fault ? writer.finish(svc) : describeFault(parts, call, writer, answer)
-      await client.write(last)
-    } finally {
-      // Whatever goes wrong with its last words, a stream that has begun ends.
-      client.end()
+    await sendStream(parts, { call, order, answer, client })
+  } finally {
+    departure.close()
+  }
+}
+
+async function sendStream(
+  parts: ChatParts,
+  { call, order, answer, client }: Asked & { answer: Answer },
+): Promise<void> {
+  const { model, include_usage } = call.request
+  const writer = call.dialect.openStream({ model, created: order.placed_at, include_usage })
+  client.start()
+  const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())
+  const relays = order.upstream.dialect === call.dialect.name
+  const present = (frames: readonly UpstreamFrame[]) =>
+    relays ? relay(writer, frames) : translate(writer, frames)
+  await guarded(parts, { call, answer }, async () => {
+    for (let read = await answer.read(); read; read = await answer.read()) {
+      await client.write(present(read))
     }
   })
+  const svc = await guarded(parts, { call, answer }, () => conclude(parts, { call, order, answer }))
+  stopKeepAlive()
+  try {
+    const last =
+      svc && !answer.fault ? writer.finish(svc) : describeFault(parts, call, writer, answer)
+    await client.write(last)
+  } finally {
+    // Whatever goes wrong with its last words, a stream that has begun ends.
+    client.end()
+  }
 }
 
 /** Once the stream has begun, a mistake of ours ends it as one of the provider's does: nobody would see it thrown. */
@@ -92,24 +103,14 @@ async function guarded<Result>(
 
 type Asked = { call: ChatCall; order: Order; client: EventStream }
 
-async function withAnswer<Result>(
-  parts: ChatParts,
-  { call, order, client }: Asked,
-  work: (answer: Answer) => Promise<Result>,
-): Promise<Result> {
+function watchFor(parts: ChatParts, { call, order, client }: Asked): Departure {
   const { request } = call
   const how = { reasons: reasons(request), stream: request.stream }
   const policy = disconnectPolicy(order.model, how)
   const departure = new Departure({ policy, drains: parts.drains })
   client.onLeave(() => departure.leave())
-  call.onStop(() => departure.end())
-  try {
-    const answer = new Answer(call, order, departure)
-    await answer.open(call, order)
-    return await work(answer)
-  } finally {
-    departure.close()
-  }
+  call.running.onStop(() => departure.end())
+  return departure
 }
 
 /** Charges what was used, or gives everything back where nothing is owed. */
@@ -161,11 +162,15 @@ function presentReply(
 ): string {
   const { dialect, request } = call
   const [only] = frames
-  if (only && order.upstream.dialect === dialect.name) {
-    return dialect.relayReply(only.data, request.model, svc)
+  try {
+    if (only && order.upstream.dialect === dialect.name) {
+      return dialect.relayReply(only.data, request.model, svc)
+    }
+    const events = frames.flatMap((frame) => frame.events)
+    return dialect.formatReply({ model: request.model, created: order.placed_at, events, svc })
+  } catch (error) {
+    throw withoutRetry(error)
   }
-  const events = frames.flatMap((frame) => frame.events)
-  return dialect.formatReply({ model: request.model, created: order.placed_at, events, svc })
 }
 
 /** Whether the request asks the model to think: its thoughts cannot be counted while they are under way. */

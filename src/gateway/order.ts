@@ -16,7 +16,7 @@ import type { SpendLimit } from '../wallet/spend.ts'
 import type { Drains } from './departure.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
-import type { OnStop } from './running-calls.ts'
+import type { RunningCall } from './running-calls.ts'
 import type { Upstream, UpstreamAddress } from './upstreams/contract.ts'
 
 export type ChatParts = {
@@ -40,8 +40,8 @@ export type ChatCall = {
   /** Null where a user's own token makes the call. */
   key: KeyPrincipal | null
   request_id: string
-  /** Tells when the provider's work has to end because this process does. */
-  onStop: OnStop
+  /** Says when the provider's work has to end because this process does. */
+  running: RunningCall
 }
 
 export type Order = {

@@ -165,14 +165,15 @@ async function answerChat(
   const payer = await resolvePayer(parts, request)
   const client = new EventStream(reply)
   const caller = callerOf(request)
-  return await parts.running.run(async (onStop) => {
+  const running = parts.running.begin()
+  try {
     const call: ChatCall = {
       dialect,
       request: chat,
       key: caller.kind === 'key' ? caller : null,
       payer,
       request_id: request.id,
-      onStop,
+      running,
     }
     if (chat.stream) {
       await streamChat(parts, call, client)
@@ -180,7 +181,9 @@ async function answerChat(
     }
     const body = await completeChat(parts, call, client)
     return reply.type('application/json; charset=utf-8').serializer(String).send(body)
-  })
+  } finally {
+    running.end()
+  }
 }
 
 const CHAT_DESCRIPTION =

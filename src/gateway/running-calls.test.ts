@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
-import { RunningCalls } from './running-calls.ts'
+import { type RunningCall, RunningCalls } from './running-calls.ts'
 
 test('a stop waits a while, then tells every call, also one that asks only afterwards', async () => {
   const running = new RunningCalls()
   const [early, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const told: string[] = []
   const calls = [
-    running.run(async (onStop) => {
-      onStop(() => told.push('early'))
+    run(running, async (call) => {
+      call.onStop(() => told.push('early'))
       await early.promise
     }),
-    running.run(async (onStop) => {
+    run(running, async (call) => {
       await late.promise
-      onStop(() => told.push('late'))
+      call.onStop(() => told.push('late'))
     }),
-    running.run(async () => 'over'),
+    run(running, async () => {}),
   ]
-  assert.equal(await calls[2], 'over')
+  await calls[2]
   let finished = false
   const finish = running.finish(20).then(() => {
     finished = true
@@ -39,8 +39,8 @@ test('a stop tells those that still run, in whatever order the others ended', as
   const told: number[] = []
   const doors = Array.from({ length: 6 }, () => Promise.withResolvers<void>())
   const calls = doors.map((door, index) =>
-    running.run(async (onStop) => {
-      onStop(() => told.push(index))
+    run(running, async (call) => {
+      call.onStop(() => told.push(index))
       await door.promise
     }),
   )
@@ -57,3 +57,12 @@ test('a stop tells those that still run, in whatever order the others ended', as
   for (const door of doors) door.resolve()
   await Promise.all([finish, ...calls])
 })
+
+async function run(calls: RunningCalls, work: (call: RunningCall) => Promise<void>): Promise<void> {
+  const call = calls.begin()
+  try {
+    await work(call)
+  } finally {
+    call.end()
+  }
+}

@@ -6,11 +6,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 /** Of the ten seconds that a stopping process gives its last handlers; the rest is for settling. */
 const FINISH_MS = 4_000
 
-/** Says whom to tell when the process ends; whoever comes too late is told at once. */
-export type OnStop = (listener: () => void) => void
-
-type RunningCall = { place: number; work: Promise<unknown>; stopped: boolean; tell: () => void }
-
 export class RunningCalls {
   /**
    * Not a Set: it moves to a new table every few calls, and each table it leaves points to the next one. A minor
@@ -18,38 +13,58 @@ export class RunningCalls {
    */
   readonly #open: RunningCall[] = []
 
-  async run<Result>(work: (onStop: OnStop) => Promise<Result>): Promise<Result> {
-    const place = this.#open.length
-    const call: RunningCall = { place, work: Promise.resolve(), stopped: false, tell: () => {} }
+  begin(): RunningCall {
+    const call = new RunningCall(this.#open, this.#open.length)
     this.#open.push(call)
-    try {
-      const running = work((listener) => {
-        if (call.stopped) listener()
-        else call.tell = listener
-      })
-      call.work = running
-      return await running
-    } finally {
-      this.#forget(call)
-    }
+    return call
   }
 
-  /** Resolves when no call is left; those that are not over in time are told to end. */
+  /** Resolves when those that run now are over; if they are not in time, they are told to end. */
   async finish(within_ms = FINISH_MS): Promise<void> {
-    const settled = Promise.allSettled(this.#open.map((call) => call.work))
-    await Promise.race([settled, wait(within_ms, undefined, { ref: false })])
-    for (const call of this.#open) {
-      call.stopped = true
-      call.tell()
-    }
-    await settled
+    const calls = [...this.#open]
+    const all_over = Promise.all(calls.map((call) => call.over()))
+    await Promise.race([all_over, wait(within_ms, undefined, { ref: false })])
+    for (const call of calls) call.stop()
+    await all_over
+  }
+}
+
+export class RunningCall {
+  readonly #open: RunningCall[]
+  #place: number
+  #stopped = false
+  #onStop: (() => void) | undefined
+  #onOver: (() => void) | undefined
+
+  constructor(open: RunningCall[], place: number) {
+    this.#open = open
+    this.#place = place
   }
 
-  /** The last one takes its place. */
-  #forget(call: RunningCall): void {
+  /** Whom to tell when the process ends; whoever comes too late is told at once. */
+  onStop(listener: () => void): void {
+    if (this.#stopped) listener()
+    else this.#onStop = listener
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#onStop?.()
+  }
+
+  over(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onOver = resolve
+    })
+  }
+
+  /** To be called once. The last one takes its place. */
+  end(): void {
     const last = this.#open.pop()
-    if (!last || last === call) return
-    last.place = call.place
-    this.#open[last.place] = last
+    if (last && last !== this) {
+      last.#place = this.#place
+      this.#open[last.#place] = last
+    }
+    this.#onOver?.()
   }
 }

@@ -3,12 +3,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import {
-  createHttpClient,
-  HttpFailure,
-  type HttpFailureKind,
-  type HttpLimits,
-} from './http-client.ts'
+import { HttpFailure, type HttpFailureKind, type HttpLimits } from './http-call.ts'
+import { createHttpClient } from './http-client.ts'
 
 const LIMITS: HttpLimits = { headers_ms: 5_000, idle_ms: 5_000, total_ms: 5_000 }
 

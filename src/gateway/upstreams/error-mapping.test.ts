@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ErrorCode } from '../../platform/errors.ts'
-import { HttpFailure, type HttpFailureKind } from '../../platform/http-client.ts'
+import { HttpFailure, type HttpFailureKind } from '../../platform/http-call.ts'
 import {
   errorFromAnswer,
   errorFromEvent,

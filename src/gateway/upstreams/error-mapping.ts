@@ -3,7 +3,7 @@
 // caller's request is at fault: what it says about our account is for the log.
 
 import { ApiError, type ErrorCode } from '../../platform/errors.ts'
-import { HttpFailure } from '../../platform/http-client.ts'
+import { HttpFailure } from '../../platform/http-call.ts'
 import { EventTooLarge } from '../../platform/sse.ts'
 import { isRecord, listOf, numberOf, parseJson, recordOf, textOf } from './json-values.ts'
 import { retryAfterSeconds } from './retry-after.ts'

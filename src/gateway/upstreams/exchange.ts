@@ -2,7 +2,8 @@
 // Whatever goes wrong leaves here as an ApiError.
 
 import { type Clock, systemClock } from '../../platform/clock.ts'
-import type { HttpClient, HttpLimits, HttpReply } from '../../platform/http-client.ts'
+import type { HttpLimits, HttpReply } from '../../platform/http-call.ts'
+import type { HttpClient } from '../../platform/http-client.ts'
 import { readEvents, type ServerSentEvent } from '../../platform/sse.ts'
 import type { UpstreamFrame } from './contract.ts'
 import {
@@ -94,7 +95,7 @@ export function readFrames(
 ): AsyncIterable<UpstreamFrame[]> {
   return exchange.stream
     ? readStream(options, exchange.provider, answer)
-    : readWhole(exchange.provider, answer)
+    : new WholeAnswer(exchange.provider, answer)
 }
 
 async function* readStream(
@@ -153,23 +154,46 @@ function readBatch(
   return { frames }
 }
 
-async function* readWhole(
-  provider: ProviderName,
-  { reply, reader }: { reply: HttpReply; reader: FrameReader },
-): AsyncGenerator<UpstreamFrame[], void, undefined> {
-  const data = await readAll(provider, reply)
-  const body = parseJson(data)
-  if (!isRecord(body)) throw senseless(provider, 'the answer is no JSON object')
-  yield [{ events: reader.readWhole(body), data, name: undefined }]
-  reader.check?.()
-  reader.checkEnd()
-}
+/** The one frame of an answer that is not streamed. Not a generator, which waits several times for each step. */
+class WholeAnswer implements AsyncIterableIterator<UpstreamFrame[]> {
+  readonly #provider: ProviderName
+  readonly #reply: HttpReply
+  readonly #reader: FrameReader
+  #read = false
 
-async function readAll(provider: ProviderName, reply: HttpReply): Promise<string> {
-  try {
-    return await reply.text()
-  } catch (error) {
-    throw errorFromTransport(provider, error)
+  constructor(
+    provider: ProviderName,
+    { reply, reader }: { reply: HttpReply; reader: FrameReader },
+  ) {
+    this.#provider = provider
+    this.#reply = reply
+    this.#reader = reader
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<UpstreamFrame[], undefined>> {
+    if (!this.#read) return { done: false, value: [this.#toFrame(await this.#readText())] }
+    this.#reader.check?.()
+    this.#reader.checkEnd()
+    return { done: true, value: undefined }
+  }
+
+  #toFrame(data: string): UpstreamFrame {
+    const body = parseJson(data)
+    if (!isRecord(body)) throw senseless(this.#provider, 'the answer is no JSON object')
+    return { events: this.#reader.readWhole(body), data, name: undefined }
+  }
+
+  async #readText(): Promise<string> {
+    this.#read = true
+    try {
+      return await this.#reply.text()
+    } catch (error) {
+      throw errorFromTransport(this.#provider, error)
+    }
   }
 }
 
