@@ -18,7 +18,7 @@ export class EventStream {
     this.#stall_limit_ms = options.stall_limit_ms ?? STALL_LIMIT_MS
     // It may have left before anybody listened.
     this.#left = reply.raw.destroyed
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       if (reply.raw.writableFinished || this.#left) return
       this.#left = true
       this.#onLeave?.()

@@ -22,6 +22,7 @@ import { parseResponseFormat, parseToolChoice, parseTools } from './openai-tools
 const MAX_ANSWERS = 128
 const MAX_STOPS = 4
 
+const TOOL_FIELDS = ['tools', 'tool_choice', 'parallel_tool_calls']
 const TOOLS_HINT = 'Use `tools`, `tool_choice` and messages of role `tool`.'
 
 const FIELDS = new Map<string, 'kept' | 'dropped' | { hint: string }>([
@@ -110,15 +111,15 @@ function keepFields(all: Fields): Fields {
 
 /** What an OpenAI upstream starts from: without what only we understand and what OpenAI finds contradictory. */
 function cleanBody(fields: Fields, has_tools: boolean): Fields {
-  const body: Record<string, unknown> = { ...fields }
-  body['messages'] = withoutGatewayFields(fields['messages'])
-  delete body['modalities']
-  if (!has_tools) {
-    delete body['tools']
-    delete body['tool_choice']
-    delete body['parallel_tool_calls']
+  const body: Record<string, unknown> = {}
+  for (const key of Object.keys(fields)) {
+    const contradicts =
+      key === 'modalities' ||
+      (TOOL_FIELDS.includes(key) && !has_tools) ||
+      (key === 'stream_options' && fields['stream'] !== true)
+    if (!contradicts) body[key] = fields[key]
   }
-  if (fields['stream'] !== true) delete body['stream_options']
+  body['messages'] = withoutGatewayFields(fields['messages'])
   return body
 }
 

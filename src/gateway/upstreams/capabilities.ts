@@ -17,14 +17,13 @@ const NAMES: Readonly<Record<Capability, string>> = {
 }
 
 export function checkCapabilities(request: ChatRequest, model: ChatModel): void {
-  for (const capability of neededBy(request)) {
-    if (!model.capabilities[capability]) {
-      throw refuse(
-        `The model ${model.name} does not take ${NAMES[capability]}.`,
-        'GET /v1/models shows what each model can do.',
-      )
-    }
+  for (const message of request.messages) {
+    if (message.role === 'user') checkParts(message.content, model)
   }
+  if (request.tools.length > 0) requireCapability(model, 'tools')
+  if (thinks(request)) requireCapability(model, 'reasoning')
+  const format = request.response_format?.kind
+  if (format === 'json_object' || format === 'json_schema') requireCapability(model, format)
   if (model.provider !== 'openai') checkOpenaiOnly(request)
 }
 
@@ -37,25 +36,21 @@ export function refuseField(field: string, hint?: string): ApiError {
   return refuse(`The field \`${field}\` is not supported.`, hint)
 }
 
-function neededBy(request: ChatRequest): Set<Capability> {
-  const needed = new Set<Capability>()
-  for (const message of request.messages) {
-    if (message.role === 'user') collectParts(message.content, needed)
+function checkParts(parts: readonly UserPart[], model: ChatModel): void {
+  for (const part of parts) {
+    if (part.kind === 'image') requireCapability(model, 'images')
+    else if (part.kind === 'file') requireCapability(model, 'files')
+    else if (part.kind === 'audio') requireCapability(model, 'audio_input')
+    else if (part.kind === 'tool_result') checkParts(part.content, model)
   }
-  if (request.tools.length > 0) needed.add('tools')
-  if (thinks(request)) needed.add('reasoning')
-  const format = request.response_format?.kind
-  if (format === 'json_object' || format === 'json_schema') needed.add(format)
-  return needed
 }
 
-function collectParts(parts: readonly UserPart[], needed: Set<Capability>): void {
-  for (const part of parts) {
-    if (part.kind === 'image') needed.add('images')
-    else if (part.kind === 'file') needed.add('files')
-    else if (part.kind === 'audio') needed.add('audio_input')
-    else if (part.kind === 'tool_result') collectParts(part.content, needed)
-  }
+function requireCapability(model: ChatModel, capability: Capability): void {
+  if (model.capabilities[capability]) return
+  throw refuse(
+    `The model ${model.name} does not take ${NAMES[capability]}.`,
+    'GET /v1/models shows what each model can do.',
+  )
 }
 
 export function thinks({ reasoning }: ChatRequest): boolean {
