@@ -11,6 +11,7 @@ import type { Config } from './config.ts'
 import type { App } from './http/server.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
+import { Bag } from './platform/bag.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { type Job, Worker } from './platform/worker.ts'
@@ -42,7 +43,7 @@ export type ServiceOptions = {
   signal?: AbortSignal
 }
 
-type Running = { parts: Parts; worker: Worker; app: App | undefined; open: Set<ServerResponse> }
+type Running = { parts: Parts; worker: Worker; app: App | undefined; open: Bag<ServerResponse> }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, database_url, log, signal } = options
@@ -78,11 +79,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 }
 
 /** Every response that is not complete yet: what a stop waits for. */
-function trackResponses(app: App | undefined): Set<ServerResponse> {
-  const open = new Set<ServerResponse>()
+function trackResponses(app: App | undefined): Bag<ServerResponse> {
+  const open = new Bag<ServerResponse>()
   app?.server.on('request', (_request, response) => {
-    open.add(response)
-    response.once('close', () => open.delete(response))
+    const place = open.add(response)
+    response.once('close', () => open.remove(place))
   })
   return open
 }
@@ -94,7 +95,7 @@ async function stopService(running: Running): Promise<void> {
   parts.lifecycle.phase = 'draining'
   if (app) {
     // Those that begin from now on say so by themselves.
-    for (const response of open) {
+    for (const response of open.members()) {
       if (!response.headersSent) response.setHeader('connection', 'close')
     }
     await wait(config.DRAIN_MS)
@@ -121,7 +122,7 @@ async function finishWork({ parts, worker }: Running): Promise<void> {
 // before the stop, for 72 seconds, and one that never sent a request, for ever.
 async function closeApp(
   app: App,
-  { grace_ms, open, log }: { grace_ms: number; open: Set<ServerResponse>; log: Log },
+  { grace_ms, open, log }: { grace_ms: number; open: Bag<ServerResponse>; log: Log },
 ): Promise<void> {
   const began_at = performance.now()
   let used_at = began_at

@@ -2,26 +2,21 @@
 // left, but it still has to be charged: a stop waits for it here, and ends it in time to be settled.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { Bag, type Place } from '../platform/bag.ts'
 
 /** Of the ten seconds that a stopping process gives its last handlers; the rest is for settling. */
 const FINISH_MS = 4_000
 
 export class RunningCalls {
-  /**
-   * Not a Set: it moves to a new table every few calls, and each table it leaves points to the next one. A minor
-   * collection takes what an old table points to for alive, so every call would survive its own end.
-   */
-  readonly #open: RunningCall[] = []
+  readonly #open = new Bag<RunningCall>()
 
   begin(): RunningCall {
-    const call = new RunningCall(this.#open, this.#open.length)
-    this.#open.push(call)
-    return call
+    return new RunningCall(this.#open)
   }
 
   /** Resolves when those that run now are over; if they are not in time, they are told to end. */
   async finish(within_ms = FINISH_MS): Promise<void> {
-    const calls = [...this.#open]
+    const calls = this.#open.members()
     const all_over = Promise.all(calls.map((call) => call.over()))
     await Promise.race([all_over, wait(within_ms, undefined, { ref: false })])
     for (const call of calls) call.stop()
@@ -30,15 +25,15 @@ export class RunningCalls {
 }
 
 export class RunningCall {
-  readonly #open: RunningCall[]
-  #place: number
+  readonly #open: Bag<RunningCall>
+  readonly #place: Place<RunningCall>
   #stopped = false
   #onStop: (() => void) | undefined
   #onOver: (() => void) | undefined
 
-  constructor(open: RunningCall[], place: number) {
+  constructor(open: Bag<RunningCall>) {
     this.#open = open
-    this.#place = place
+    this.#place = open.add(this)
   }
 
   /** Whom to tell when the process ends; whoever comes too late is told at once. */
@@ -58,13 +53,9 @@ export class RunningCall {
     })
   }
 
-  /** To be called once. The last one takes its place. */
+  /** To be called once. */
   end(): void {
-    const last = this.#open.pop()
-    if (last && last !== this) {
-      last.#place = this.#place
-      this.#open[last.#place] = last
-    }
+    this.#open.remove(this.#place)
     this.#onOver?.()
   }
 }
