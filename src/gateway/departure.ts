@@ -3,6 +3,7 @@
 // provider's bill nor tell what it is; for a bounded time, and for a bounded number of calls at once.
 
 import type { ChatModel } from '../catalog/models.ts'
+import { CallSignal } from '../platform/http-call.ts'
 
 const DRAIN_LIMIT_MS = 120_000
 const DRAINS_MAX = 200
@@ -10,7 +11,8 @@ const DRAINS_MAX = 200
 export type Drains = { open: number }
 
 export class Departure {
-  readonly #abort = new AbortController()
+  /** Ends the provider's call. */
+  readonly signal = new CallSignal()
   readonly #drains: Drains
   readonly #policy: ChatModel['on_disconnect']
   #timer: NodeJS.Timeout | undefined
@@ -20,11 +22,6 @@ export class Departure {
   constructor(options: { policy: ChatModel['on_disconnect']; drains: Drains }) {
     this.#policy = options.policy
     this.#drains = options.drains
-  }
-
-  /** Ends the provider's call. */
-  get signal(): AbortSignal {
-    return this.#abort.signal
   }
 
   /** The client has left. */
@@ -42,7 +39,7 @@ export class Departure {
 
   /** What is still under way has no more time. */
   end(): void {
-    if (!this.#closed) this.#abort.abort()
+    if (!this.#closed) this.signal.abort()
   }
 
   /** The call is over: nothing is left to end. */

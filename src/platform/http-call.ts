@@ -19,13 +19,30 @@ export type HttpLimits = {
   total_ms: number
 }
 
+/** Ends one call. An AbortSignal for each, with its event target, would cost as much as parsing the answer. */
+export class CallSignal {
+  aborted = false
+  #listener: (() => void) | undefined
+
+  abort(): void {
+    if (this.aborted) return
+    this.aborted = true
+    this.#listener?.()
+  }
+
+  /** For the one call it belongs to. */
+  listen(listener: (() => void) | undefined): void {
+    this.#listener = listener
+  }
+}
+
 export type HttpCall = {
   method?: 'GET' | 'POST'
   url: string
   headers: Record<string, string>
   body?: string | Uint8Array
   limits: HttpLimits
-  signal: AbortSignal
+  signal: CallSignal
 }
 
 export type HttpReply = {
@@ -75,7 +92,7 @@ export class DispatchedCall
     this.#call = call
     this.#onOver = onOver
     this.#timer = this.#endAfter(call.limits.total_ms)
-    call.signal.addEventListener('abort', this.#giveUp, { once: true })
+    call.signal.listen(this.#giveUp)
   }
 
   send(agent: Agent): Promise<HttpReply> {
@@ -215,7 +232,7 @@ export class DispatchedCall
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#timer)
-    this.#call.signal.removeEventListener('abort', this.#giveUp)
+    this.#call.signal.listen(undefined)
     this.#onOver()
   }
 }

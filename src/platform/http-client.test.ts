@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { HttpFailure, type HttpFailureKind, type HttpLimits } from './http-call.ts'
+import { CallSignal, HttpFailure, type HttpFailureKind, type HttpLimits } from './http-call.ts'
 import { createHttpClient } from './http-client.ts'
 
 const LIMITS: HttpLimits = { headers_ms: 5_000, idle_ms: 5_000, total_ms: 5_000 }
@@ -29,7 +29,7 @@ async function setUp(t: TestContext, listener: RequestListener, max_open?: numbe
   })
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
-  const send = (limits: Partial<HttpLimits> = {}, signal = new AbortController().signal) =>
+  const send = (limits: Partial<HttpLimits> = {}, signal = new CallSignal()) =>
     client.send({
       url: `http://127.0.0.1:${port}/path?key=secret`,
       headers: { authorization: 'Bearer secret', 'content-type': 'application/json' },
@@ -95,13 +95,15 @@ test('a signal ends the call before and during the answer, and a dead one never 
   const { send, seen } = await setUp(t, (_request, response) => {
     setTimeout(() => response.write('x'), 30)
   })
-  await assert.rejects(send({}, AbortSignal.abort()), failsAs('aborted'))
+  const dead = new CallSignal()
+  dead.abort()
+  await assert.rejects(send({}, dead), failsAs('aborted'))
   assert.equal(seen.connections, 0)
-  const early = new AbortController()
+  const early = new CallSignal()
   setTimeout(() => early.abort(), 10)
-  await assert.rejects(send({}, early.signal), failsAs('aborted'))
-  const late = new AbortController()
-  const reply = await send({}, late.signal)
+  await assert.rejects(send({}, early), failsAs('aborted'))
+  const late = new CallSignal()
+  const reply = await send({}, late)
   setTimeout(() => late.abort(), 10)
   await assert.rejects(reply.text(), failsAs('aborted'))
   await wait(30)
@@ -112,9 +114,9 @@ test('an abort while nobody reads harms nobody', async (t) => {
   const { send, seen } = await setUp(t, (_request, response) => {
     response.write('x')
   })
-  const controller = new AbortController()
-  const reply = await send({}, controller.signal)
-  controller.abort()
+  const signal = new CallSignal()
+  const reply = await send({}, signal)
+  signal.abort()
   await wait(30)
   assert.equal(seen.left, 1)
   await assert.rejects(reply.text(), failsAs('aborted'))
@@ -133,7 +135,7 @@ test('a broken connection is unreachable before the answer and cut within it', a
   server.close()
   const client = createHttpClient()
   t.after(() => client.close())
-  const signal = new AbortController().signal
+  const signal = new CallSignal()
   const url = `http://127.0.0.1:${port}/`
   await assert.rejects(
     client.send({ url, headers: {}, limits: LIMITS, signal }),
@@ -185,7 +187,7 @@ test('pieces that arrived together are read together, and before the fault that 
 test('an address that is none is a failure like others, and leaves no call open', async (t) => {
   const client = createHttpClient({ max_open: 1 })
   t.after(() => client.close())
-  const { signal } = new AbortController()
+  const signal = new CallSignal()
   for (const url of ['nowhere', 'ftp://127.0.0.1/']) {
     await assert.rejects(
       client.send({ url, headers: {}, limits: LIMITS, signal }),
@@ -196,10 +198,10 @@ test('an address that is none is a failure like others, and leaves no call open'
 
 test('a call that is given up before it has a connection ends at once', async (t) => {
   const { send, client, port } = await setUp(t, (_request, response) => void response.end())
-  const controller = new AbortController()
+  const signal = new CallSignal()
   const url = `http://127.0.0.1:${port}/`
-  const sent = client.send({ url, headers: {}, limits: LIMITS, signal: controller.signal })
-  controller.abort()
+  const sent = client.send({ url, headers: {}, limits: LIMITS, signal: signal })
+  signal.abort()
   await assert.rejects(sent, failsAs('aborted'))
   assert.equal((await send()).status, 200)
 })

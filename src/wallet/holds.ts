@@ -70,14 +70,18 @@ export function checkHoldRequest(request: HoldRequest): void {
   if (!isCredits(min_credits, 1n) || !isCredits(max_credits, min_credits)) {
     throw new ApiError('pricing_error', { detail: `hold of ${min_credits} to ${max_credits}` })
   }
-  if (!spend_limits.every((limit) => isCredits(limit.limit_credits, 1n))) {
+  if (spend_limits.length > 0) checkSpendLimits(spend_limits)
+  checkBucket(request)
+}
+
+function checkSpendLimits(limits: readonly SpendLimit[]): void {
+  if (!limits.every((limit) => isCredits(limit.limit_credits, 1n))) {
     throw new ApiError('pricing_error', { detail: 'spend limit out of range' })
   }
-  const owners = new Set(spend_limits.map((limit) => limit.owner_id))
-  if (owners.size < spend_limits.length || owners.size > SPEND_LIMITS_MAX) {
+  const owners = new Set(limits.map((limit) => limit.owner_id))
+  if (owners.size < limits.length || owners.size > SPEND_LIMITS_MAX) {
     throw new ApiError('pricing_error', { detail: 'spend limits of one owner, or too many' })
   }
-  checkBucket(request)
 }
 
 export function checkSettleRequest(request: SettleRequest): void {

@@ -2,6 +2,7 @@
 // frames. It never retries, never logs a credential, and turns every failure into an ApiError of our table.
 
 import type { ChatModel } from '../../catalog/models.ts'
+import type { CallSignal } from '../../platform/http-call.ts'
 import type { ChatEvent, ChatRequest, ClientDialect } from '../dialects/chat-types.ts'
 
 export type UpstreamAddress = { base_url: string; api_key: string }
@@ -15,7 +16,7 @@ export type UpstreamCall = {
   /** An opaque name of the end user, for the provider's abuse detection. Never an email. */
   end_user: string | undefined
   /** Aborts the call: the client left, or a limit was reached. */
-  signal: AbortSignal
+  signal: CallSignal
 }
 
 /**

@@ -2,7 +2,7 @@
 // Whatever goes wrong leaves here as an ApiError.
 
 import { type Clock, systemClock } from '../../platform/clock.ts'
-import type { HttpLimits, HttpReply } from '../../platform/http-call.ts'
+import type { CallSignal, HttpLimits, HttpReply } from '../../platform/http-call.ts'
 import type { HttpClient } from '../../platform/http-client.ts'
 import { readEvents, type ServerSentEvent } from '../../platform/sse.ts'
 import type { UpstreamFrame } from './contract.ts'
@@ -43,7 +43,7 @@ export type Exchange = {
   headers: Record<string, string>
   body: JsonRecord
   stream: boolean
-  signal: AbortSignal
+  signal: CallSignal
 }
 
 /** Turns the parsed records of one answer into events; it may remember what came before. */

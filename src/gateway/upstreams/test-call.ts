@@ -1,6 +1,7 @@
 // Calls for the tests of the upstreams: the same request in neutral words and in either client dialect.
 
 import type { ChatModel } from '../../catalog/models.ts'
+import { CallSignal } from '../../platform/http-call.ts'
 import type { ChatEvent, ChatRequest, ClientDialect, Usage } from '../dialects/chat-types.ts'
 import type { Upstream, UpstreamCall, UpstreamFrame } from './contract.ts'
 
@@ -113,7 +114,7 @@ export function testCall(model: ChatModel, request: ChatRequest, parts: CallPart
     max_output_tokens: 2_000,
     address: { base_url, api_key: 'sk-test' },
     end_user: undefined,
-    signal: new AbortController().signal,
+    signal: new CallSignal(),
     ...rest,
   }
 }

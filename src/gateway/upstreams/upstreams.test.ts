@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Sandbox, startSandbox } from '../../../sandbox/main.ts'
 import type { ChatModel } from '../../catalog/models.ts'
 import { ApiError, type ErrorCode } from '../../platform/errors.ts'
+import { CallSignal } from '../../platform/http-call.ts'
 import { createHttpClient } from '../../platform/http-client.ts'
 import type { ClientDialect, ToolDefinition, Usage } from '../dialects/chat-types.ts'
 import { createAnthropicUpstream } from './anthropic.ts'
@@ -344,9 +345,9 @@ for (const model of [MODELS.gpt4o, MODELS.sonnet, MODELS.flash2]) {
         ['[[sandbox:timeout]]', false],
         ['[[sandbox:tokens=400]] [[sandbox:pace=20]]', true],
       ] as const) {
-        const controller = new AbortController()
-        setTimeout(() => controller.abort(), 80)
-        const reply = await run(model, { prompt, stream }, { signal: controller.signal })
+        const signal = new CallSignal()
+        setTimeout(() => signal.abort(), 80)
+        const reply = await run(model, { prompt, stream }, { signal })
         assertCode(reply.error, 'provider_unavailable')
         await wait(30)
         assert.equal(sandbox.requests().at(-1)?.ending, 'client_left')
