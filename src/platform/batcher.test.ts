@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  Batcher,
-  type BatcherOptions,
-  type Failure,
-  GivenUp,
-  type QueueOptions,
-} from './batcher.ts'
+import { GivenUp } from './batch-errors.ts'
+import { Batcher, type BatcherOptions, type Failure, type QueueOptions } from './batcher.ts'
 import { ApiError } from './errors.ts'
 
 class Wanted extends Error {
@@ -194,7 +189,10 @@ describe('a batcher', () => {
       give_up_after_ms: 60,
       send: () => Promise.reject(new Wanted('conflict')),
     })
-    await assert.rejects(hopeless.submit(1, 'number'), GivenUp)
+    // Nothing of it was done, and that is known.
+    await assert.rejects(hopeless.submit(1, 'number'), (error) => {
+      return error instanceof ApiError && !(error instanceof GivenUp)
+    })
   })
 
   it('lets no error of the database out, but an answer of ours as it is', async () => {
@@ -266,4 +264,89 @@ describe('a batcher', () => {
     failing = false
     assert.equal(await patient, 1)
   })
+
+  it('sends an item that somebody holds up apart from the others, and those who need the same with it', async () => {
+    const kept = new Set(['odd'])
+    const together: number[][] = []
+    const apart: number[][] = []
+    const batcher = make({
+      ...blockedBy(kept, apart),
+      send: (items) => {
+        together.push([...items])
+        return answer(kept, items)
+      },
+    })
+    const odd = [1, 3].map((item) => batcher.submit(item, 'number'))
+    assert.equal(await batcher.submit(2, 'number'), 4)
+    odd.push(batcher.submit(5, 'number'))
+    assert.deepEqual(
+      await Promise.all([4, 6].map((item) => batcher.submit(item, 'number'))),
+      [8, 12],
+    )
+    assert.deepEqual(together, [[1, 3, 2], [2], [4, 6]])
+    kept.clear()
+    assert.deepEqual(await Promise.all(odd), [2, 6, 10])
+    assert.equal(batcher.depth, 0)
+    await sleep(1)
+    // Nobody waits there any more: the next one goes with everybody.
+    assert.equal(await batcher.submit(7, 'number'), 14)
+    assert.deepEqual(together.at(-1), [7])
+    assert.ok(apart.length > 1)
+  })
+
+  it('gives up what waits apart, knows that nothing came of it, and lets it fill its own queue only', async () => {
+    const kept = new Set(['odd'])
+    const batcher = make({
+      ...blockedBy(kept),
+      queues: [
+        { ...LIMITS, name: 'patient', batch_limit: 1, queue_limit: 2 },
+        { ...LIMITS, name: 'hasty', batch_limit: 1, queue_limit: 2, give_up_after_ms: 200 },
+      ],
+    })
+    const submit = (item: number) => batcher.submit(item, 'hasty').catch((error: unknown) => error)
+    const hasty = [submit(1), submit(3)]
+    await sleep(40)
+    // One is being tried, two wait.
+    hasty.push(submit(5))
+    await assert.rejects(batcher.submit(2, 'hasty'), /busy/)
+    assert.equal(await batcher.submit(2, 'patient'), 4)
+    const patient = batcher.submit(7, 'patient')
+    for (const error of await Promise.all(hasty)) {
+      assert.ok(error instanceof ApiError && !(error instanceof GivenUp))
+    }
+    const closed = batcher.close()
+    kept.clear()
+    assert.equal(await patient, 14)
+    await closed
+  })
 })
+
+function keyOf(item: number): string {
+  return item % 2 === 0 ? 'even' : 'odd'
+}
+
+async function answer(kept: ReadonlySet<string>, items: readonly number[]): Promise<number[]> {
+  if (items.some((item) => kept.has(keyOf(item)))) {
+    await sleep(5)
+    throw new Wanted('blocked')
+  }
+  return items.map((item) => item * 2)
+}
+
+/** Items of these keys cannot be sent; `apart` gets what is tried on its own. */
+function blockedBy(
+  kept: ReadonlySet<string>,
+  apart: number[][] = [],
+): Pick<BatcherOptions<number, number>, 'send' | 'blocking'> {
+  return {
+    send: (items) => answer(kept, items),
+    blocking: {
+      keyOf,
+      findBlocked: async (keys) => new Set(keys.filter((key) => kept.has(key))),
+      sendApart: (items) => {
+        apart.push([...items])
+        return answer(kept, items)
+      },
+    },
+  }
+}

@@ -2,14 +2,15 @@
 // waits for nobody; and everything is bounded, so a slow database becomes a clear refusal, not a heap.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiError } from './errors.ts'
+import { asApiError, busy, GivenUp } from './batch-errors.ts'
+import { Siding } from './siding.ts'
 
 /**
  * What a failed batch means. `retry`: the outcome is unknown or the server is away, and the items are safe
- * to send again. `conflict`: the server asked us to try again; fewer items at once may help. `refused`: some
- * item in it is bad, and nothing of the batch was done.
+ * to send again. Of the others nothing was done. `conflict`: the server asked us to try again; fewer items at once
+ * may help. `blocked`: somebody keeps what an item needs. `refused`: some item in it is bad.
  */
-export type Failure = 'retry' | 'conflict' | 'refused'
+export type Failure = 'retry' | 'conflict' | 'blocked' | 'refused'
 
 /** Where items wait. Those of one queue never take the room of another. */
 export type QueueOptions = {
@@ -23,13 +24,26 @@ export type QueueOptions = {
   give_up_after_ms: number
 }
 
+/** One answer for each item, in the same order. Must be safe to repeat with the same items. */
+export type Send<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
+
 export type BatcherOptions<Item, Result> = {
   /** In the order in which a batch takes from them. */
   queues: readonly QueueOptions[]
-  /** One answer for each item, in the same order. Must be safe to repeat with the same items. */
-  send: (items: readonly Item[]) => Promise<readonly Result[]>
+  send: Send<Item, Result>
   classify: (error: unknown) => Failure
+  /** With it, an item that somebody else holds up waits apart from the others. */
+  blocking?: Blocking<Item, Result>
   observe?: (event: BatchEvent<Item>) => void
+}
+
+export type Blocking<Item, Result> = {
+  /** What the item needs for itself alone. */
+  keyOf: (item: Item) => string
+  /** Those of the keys that somebody keeps, found without waiting. */
+  findBlocked: (keys: readonly string[]) => Promise<ReadonlySet<string>>
+  /** As `send`, where a wait is nobody else's. */
+  sendApart: Send<Item, Result>
 }
 
 export type BatchEvent<Item> =
@@ -39,31 +53,23 @@ export type BatchEvent<Item> =
 
 type Entry<Item, Result> = {
   item: Item
-  queue: string
+  queue: Queue<Item, Result>
   queued_at: number
   give_up_at: number
-  /** Once it was, nobody knows what became of it until the answer is there. */
-  was_sent: boolean
+  /** It was sent, and nobody knows what became of it. */
+  unknown: boolean
   resolve(result: Result): void
   reject(error: unknown): void
 }
 
+type Entries<Item, Result> = readonly Entry<Item, Result>[]
+
 type Queue<Item, Result> = {
   limits: QueueOptions
   entries: Entry<Item, Result>[]
+  /** How many of its entries wait apart. */
+  apart: number
   closed: boolean
-}
-
-/** The item was sent, or may have been; nobody knows what became of it. Sending it again finds out. */
-export class GivenUp extends ApiError {
-  constructor(queue: string) {
-    super('service_unavailable', {
-      message: 'The connection to the database was lost: the change may or may not have been made.',
-      hint: 'Look before you repeat it; with an Idempotency-Key simply repeat it.',
-      detail: `a ${queue} was given up; the outcome is unknown`,
-      headers: { 'retry-after': '1' },
-    })
-  }
 }
 
 const CONFLICT_TRIES = 5
@@ -74,15 +80,23 @@ const BACKOFF_LIMIT_MS = 1_000
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
   readonly #queues: Queue<Item, Result>[]
+  readonly #siding: Siding<Entry<Item, Result>>
   #running: Promise<void> | undefined
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options
-    this.#queues = options.queues.map((limits) => ({ limits, entries: [], closed: false }))
+    this.#queues = options.queues.map((limits) => {
+      return { limits, entries: [], apart: 0, closed: false }
+    })
+    this.#siding = new Siding({
+      keyOf: ({ item }) => options.blocking?.keyOf(item) ?? '',
+      batch_limit: Math.min(...options.queues.map((limits) => limits.batch_limit)),
+      deliver: (entries) => this.#deliverApart(entries),
+    })
   }
 
   get depth(): number {
-    return this.#queues.reduce((sum, queue) => sum + queue.entries.length, 0)
+    return this.#queues.reduce((sum, queue) => sum + queue.entries.length, this.#siding.size)
   }
 
   submit(item: Item, name: string): Promise<Result> {
@@ -92,14 +106,15 @@ export class Batcher<Item, Result> {
     const now = performance.now()
     const oldest = queue.entries[0]
     const aged = oldest !== undefined && now - oldest.queued_at > queue_age_limit_ms
-    if (queue.closed || aged || queue.entries.length >= queue_limit) {
+    if (queue.closed || aged || queue.entries.length + queue.apart >= queue_limit) {
       this.#options.observe?.({ kind: 'turned_away', queue: name })
       return Promise.reject(busy(`the queue of ${name}s is full or closed`))
     }
     return new Promise((resolve, reject) => {
       const give_up_at = now + give_up_after_ms
-      const entry = { item, queue: name, queued_at: now, give_up_at, was_sent: false }
-      queue.entries.push({ ...entry, resolve, reject })
+      const entry = { item, queue, queued_at: now, give_up_at, unknown: false, resolve, reject }
+      if (this.#joinOthers(entry)) return
+      queue.entries.push(entry)
       this.#running ??= this.#run()
     })
   }
@@ -111,10 +126,14 @@ export class Batcher<Item, Result> {
   async close(): Promise<void> {
     for (const queue of this.#queues.toReversed()) {
       queue.closed = true
-      await this.#running
+      await this.#idle()
       await turn()
     }
-    await this.#running
+    await this.#idle()
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#running || this.#siding.running) await (this.#running ?? this.#siding.running)
   }
 
   async #run(): Promise<void> {
@@ -132,21 +151,36 @@ export class Batcher<Item, Result> {
   }
 
   #take(): Entry<Item, Result>[] {
+    if (this.#siding.running) {
+      for (const queue of this.#queues) {
+        queue.entries = queue.entries.filter((entry) => !this.#joinOthers(entry))
+      }
+    }
     return this.#queues.flatMap((queue) => queue.entries.splice(0, queue.limits.batch_limit))
   }
 
-  async #deliver(batch: readonly Entry<Item, Result>[]): Promise<void> {
+  async #deliver(
+    batch: Entries<Item, Result>,
+    send: Send<Item, Result> = this.#options.send,
+  ): Promise<void> {
     let entries = batch
     let conflicts = 0
     for (let tries = 0; ; tries++) {
       entries = this.#dropExpired(entries)
       if (entries.length === 0) return
-      const failure = await this.#attempt(entries)
+      const failure = await this.#attempt(entries, send)
       if (!failure) return
+      if (failure.kind === 'blocked') {
+        const free = await this.#setAside(entries)
+        if (free.length < entries.length) {
+          entries = free
+          continue
+        }
+      }
       if (failure.kind === 'conflict') conflicts++
       const contested = conflicts >= CONFLICT_TRIES && entries.length > 1
       if (failure.kind === 'refused' || contested) {
-        await this.#isolate(entries, failure.error)
+        await this.#isolate(entries, failure.error, send)
         return
       }
       for (const queue of this.#queues) queue.entries = this.#dropExpired(queue.entries)
@@ -154,11 +188,52 @@ export class Batcher<Item, Result> {
     }
   }
 
+  /** Whether others wait apart for what it needs, and it with them. */
+  #joinOthers(entry: Entry<Item, Result>): boolean {
+    const joined = this.#siding.join(entry)
+    if (joined) entry.queue.apart++
+    return joined
+  }
+
+  /** Answers those that nobody holds up. */
+  async #setAside(entries: Entries<Item, Result>): Promise<Entries<Item, Result>> {
+    const { blocking } = this.#options
+    if (!blocking) return entries
+    const keyOf = ({ item }: Entry<Item, Result>) => blocking.keyOf(item)
+    try {
+      const blocked = await blocking.findBlocked([...new Set(entries.map(keyOf))])
+      const held_up = entries.filter((entry) => blocked.has(keyOf(entry)))
+      for (const { queue } of held_up) queue.apart++
+      this.#siding.add(held_up)
+      return entries.filter((entry) => !blocked.has(keyOf(entry)))
+    } catch {
+      // Whoever cannot be asked is tried again with all the others.
+      return entries
+    }
+  }
+
+  /** Answers those that are still held up. */
+  async #deliverApart(waiting: Entries<Item, Result>): Promise<Entries<Item, Result>> {
+    for (const { queue } of waiting) queue.apart--
+    const entries = this.#dropExpired(waiting)
+    if (entries.length === 0) return []
+    const send = this.#options.blocking?.sendApart ?? this.#options.send
+    const failure = await this.#attempt(entries, send)
+    if (!failure) return []
+    if (failure.kind === 'refused') {
+      await this.#isolate(entries, failure.error, send)
+      return []
+    }
+    if (failure.kind !== 'blocked') await sleep(BACKOFF_LIMIT_MS)
+    for (const { queue } of entries) queue.apart++
+    return entries
+  }
+
   async #attempt(
-    entries: readonly Entry<Item, Result>[],
+    entries: Entries<Item, Result>,
+    send: Send<Item, Result>,
   ): Promise<{ kind: Failure; error: unknown } | undefined> {
-    const { send, classify, observe } = this.#options
-    for (const entry of entries) entry.was_sent = true
+    const { classify, observe } = this.#options
     const items = entries.map((entry) => entry.item)
     const started = performance.now()
     let results: readonly Result[]
@@ -167,6 +242,7 @@ export class Batcher<Item, Result> {
       if (results.length !== entries.length) throw new Error('a batch lacks an answer')
     } catch (error) {
       const kind = classify(error)
+      if (kind === 'retry') for (const entry of entries) entry.unknown = true
       observe?.({ kind: 'failed', items, failure: kind, error })
       return { kind, error }
     }
@@ -178,18 +254,22 @@ export class Batcher<Item, Result> {
   }
 
   /** Halves until the bad item stands alone, so that it fails alone. Who gives up first is not made to wait. */
-  async #isolate(entries: readonly Entry<Item, Result>[], error: unknown): Promise<void> {
+  async #isolate(
+    entries: Entries<Item, Result>,
+    error: unknown,
+    send: Send<Item, Result>,
+  ): Promise<void> {
     if (entries.length === 1) {
-      entries[0]?.reject(asApiError(error, `a ${entries[0].queue} was refused`))
+      entries[0]?.reject(asApiError(error, `a ${entries[0].queue.limits.name} was refused`))
       return
     }
     const hastiest_first = entries.toSorted((left, right) => left.give_up_at - right.give_up_at)
     const middle = Math.ceil(entries.length / 2)
-    await this.#deliver(hastiest_first.slice(0, middle))
-    await this.#deliver(hastiest_first.slice(middle))
+    await this.#deliver(hastiest_first.slice(0, middle), send)
+    await this.#deliver(hastiest_first.slice(middle), send)
   }
 
-  #dropExpired(entries: readonly Entry<Item, Result>[]): Entry<Item, Result>[] {
+  #dropExpired(entries: Entries<Item, Result>): Entry<Item, Result>[] {
     const now = performance.now()
     const live: Entry<Item, Result>[] = []
     for (const entry of entries) {
@@ -197,9 +277,9 @@ export class Batcher<Item, Result> {
         live.push(entry)
         continue
       }
-      const { queue, was_sent } = entry
-      this.#options.observe?.({ kind: 'given_up', queue })
-      entry.reject(was_sent ? new GivenUp(queue) : busy(`a ${queue} waited too long`))
+      const { name } = entry.queue.limits
+      this.#options.observe?.({ kind: 'given_up', queue: name })
+      entry.reject(entry.unknown ? new GivenUp(name) : busy(`a ${name} waited too long`))
     }
     return live
   }
@@ -214,13 +294,4 @@ function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
   })
-}
-
-function busy(detail: string, cause?: unknown): ApiError {
-  return new ApiError('service_unavailable', { detail, cause, headers: { 'retry-after': '1' } })
-}
-
-/** What the server said is for the log; it may quote the item. */
-function asApiError(error: unknown, detail: string): ApiError {
-  return error instanceof ApiError ? error : busy(detail, error)
 }

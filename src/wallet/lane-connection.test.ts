@@ -11,7 +11,7 @@ import {
   makeLedger,
   makeWallets,
 } from '../../test/wallet/support.ts'
-import { GivenUp } from '../platform/batcher.ts'
+import { GivenUp } from '../platform/batch-errors.ts'
 import { classifyFailure, UnknownOutcome } from './lane-connection.ts'
 
 function sqlError(code: string): DatabaseError {
@@ -23,7 +23,7 @@ function sqlError(code: string): DatabaseError {
 // Connection lost or refused, no memory or disk, shutting down, input or output, authentication, no such
 // database, internal, read-only, time-outs, a function or table that a migration is just replacing.
 const PASSES =
-  '08006 08P01 53100 53200 53300 53400 58030 58P01 57P01 57P02 57P03 57P04 57P05 28P01 28000 3D000 XX000 XX001 25006 25P03 57014 55P03 42883 42P01 0A000'
+  '08006 08P01 53100 53200 53300 53400 58030 58P01 57P01 57P02 57P03 57P04 57P05 28P01 28000 3D000 XX000 XX001 25006 25P03 57014 42883 42P01 0A000'
 const ITEM_FAULTS = '21000 22021 22P02 22P05 22003 23505 23514 23000 54001 P0001'
 
 describe('a failed batch', () => {
@@ -31,6 +31,10 @@ describe('a failed batch', () => {
     for (const code of PASSES.split(' '))
       assert.equal(classifyFailure(sqlError(code)), 'retry', code)
     assert.equal(classifyFailure(new UnknownOutcome('lost')), 'retry')
+  })
+
+  it('is sorted when somebody keeps a lock', () => {
+    assert.equal(classifyFailure(sqlError('55P03')), 'blocked')
   })
 
   it('is taken apart when an item is at fault', () => {

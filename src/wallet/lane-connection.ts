@@ -17,6 +17,9 @@ export type LaneConnectionOptions = {
 /** The batch may or may not have been committed, durably. Sending it again is safe and finds out. */
 export class UnknownOutcome extends Error {}
 
+/** Processes that share a wallet wait for each other far shorter; whoever keeps a lock longer is waited for apart. */
+const LOCK_WAIT_MS = 1_000
+
 const WAIT_CANCELLED = /canceling (the )?wait for synchronous replication/
 
 /**
@@ -32,6 +35,7 @@ export function classifyFailure(error: unknown): Failure {
     return error instanceof UnknownOutcome ? 'retry' : 'refused'
   const code = error.code ?? ''
   if (code === '40001' || code === '40P01') return 'conflict'
+  if (code === '55P03') return 'blocked'
   return ITEM_FAULT.test(code) ? 'refused' : 'retry'
 }
 
@@ -81,7 +85,11 @@ export class LaneConnection {
       ...config,
       // The deadline is watched here.
       query_timeout: 0,
-      options: `${config.options} -c synchronous_commit=${synchronous_commit ? 'on' : 'off'}`,
+      options: [
+        config.options,
+        `-c synchronous_commit=${synchronous_commit ? 'on' : 'off'}`,
+        `-c lock_timeout=${LOCK_WAIT_MS}`,
+      ].join(' '),
     })
     // A broken connection shows at the next query; without a listener it would end the process.
     client.on('error', () => {})

@@ -5,11 +5,12 @@ import { type BatchEvent, Batcher } from '../platform/batcher.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Log } from '../platform/log.ts'
 import type { LedgerMetrics } from '../platform/metrics.ts'
+import { bucketOf } from './bucket.ts'
 import type { HoldRequest } from './holds.ts'
 import type { GatewayNode } from './jobs.ts'
 import { classifyFailure, LaneConnection } from './lane-connection.ts'
 import { type SettleItem, sendBatch } from './send.ts'
-import type { HoldRow, SettleRow } from './store.ts'
+import { type HoldRow, SELECT_FREE_WALLETS, type SettleRow } from './store.ts'
 
 export type LaneOptions = {
   url: string
@@ -42,6 +43,8 @@ export class Lane {
   readonly #connection: LaneConnection
   /** For batches that charge nobody. */
   readonly #hold_connection: LaneConnection
+  /** For wallets that somebody keeps locked: whoever waits for one of them waits here. */
+  readonly #apart_connection: LaneConnection
   readonly #batcher: Batcher<Item, HoldRow | SettleRow>
 
   constructor(options: LaneOptions) {
@@ -54,6 +57,7 @@ export class Lane {
     const { settle_gives_up_after_ms = SETTLE_GIVES_UP_AFTER_MS } = options
     this.#connection = this.#connect(true)
     this.#hold_connection = synchronous_holds ? this.#connection : this.#connect(false)
+    this.#apart_connection = this.#connect(true)
     const limits = { batch_limit, queue_limit: QUEUE_LIMIT }
     const settles = {
       ...limits,
@@ -69,8 +73,13 @@ export class Lane {
     }
     this.#batcher = new Batcher({
       queues: [settles, holds],
-      send: (items) => this.#send(items),
+      send: (items) => this.#send(items, this.#connectionFor(items)),
       classify: classifyFailure,
+      blocking: {
+        keyOf: walletOf,
+        findBlocked: (wallet_ids) => this.#findLocked(wallet_ids),
+        sendApart: (items) => this.#send(items, this.#apart_connection),
+      },
       observe: (event) => this.#observe(event),
     })
   }
@@ -90,14 +99,27 @@ export class Lane {
   /** Takes nothing new and answers everything it took. */
   async close(): Promise<void> {
     await this.#batcher.close()
-    await Promise.all([this.#connection.close(), this.#hold_connection.close()])
+    const connections = [this.#connection, this.#hold_connection, this.#apart_connection]
+    await Promise.all(connections.map((connection) => connection.close()))
   }
 
-  async #send(items: readonly Item[]): Promise<(HoldRow | SettleRow)[]> {
+  #connectionFor(items: readonly Item[]): LaneConnection {
+    return items.some((item) => 'settle' in item) ? this.#connection : this.#hold_connection
+  }
+
+  async #findLocked(wallet_ids: readonly string[]): Promise<Set<string>> {
+    const buckets = wallet_ids.map(bucketOf)
+    const free = await this.#connection.run(SELECT_FREE_WALLETS, [buckets, wallet_ids])
+    return new Set(wallet_ids).difference(new Set(free.map(({ id }) => id)))
+  }
+
+  async #send(
+    items: readonly Item[],
+    connection: LaneConnection,
+  ): Promise<(HoldRow | SettleRow)[]> {
     const { node, clock } = this.#options
     const holds = items.flatMap((item) => ('hold' in item ? [item.hold] : []))
     const settles = items.flatMap((item) => ('settle' in item ? [item.settle] : []))
-    const connection = settles.length === 0 ? this.#hold_connection : this.#connection
     const now = clock.now()
     const expires_at = new Date(now.getTime() + HOLD_EXPIRES_AFTER_MS)
     const answers = await sendBatch(connection, { settles, holds, node, now, expires_at })
@@ -131,4 +153,8 @@ export class Lane {
     metrics.ledger_batch_items.inc({ kind: 'hold' }, holds)
     metrics.ledger_batch_items.inc({ kind: 'settle' }, settles)
   }
+}
+
+function walletOf(item: Item): string {
+  return 'hold' in item ? item.hold.wallet_id : item.settle.hold.wallet_id
 }

@@ -288,6 +288,15 @@ export const SUM_SPENT_THROUGH_APPS = statement<SpentThroughAppRow>(
    order by client_id`,
 )
 
+// Those whose row nobody else keeps at this moment.
+export const SELECT_FREE_WALLETS = statement<{ id: string }>(
+  'wallet.select_free_wallets',
+  `select w.id
+   from wallet w
+   where (w.bucket, w.id) in (select b, i from unnest($1::smallint[], $2::uuid[]) as u (b, i))
+   for no key update skip locked`,
+)
+
 export const LOCK_WALLET = statement<{ id: string }>(
   'wallet.lock_wallet',
   `select id
