@@ -1,6 +1,6 @@
 // What this gateway costs beside a bare proxy and Portkey's, all before the same upstream that answers at once,
 // in one run, taking turns. `npm run bench:gateway`, and with:
-//   --seconds 2 --rounds 5   how long each turn takes, and how many there are
+//   --seconds 1.5 --rounds 9 how long each turn takes, and how many there are
 //   --only json              or stream, paced, payers: one of the four comparisons
 //   --memory                 whether memory stays flat, instead; --requests 200000 of them
 //   --profile <folder>       writes a CPU profile of this gateway's process
@@ -30,8 +30,8 @@ const START_FLAGS = package_json.config.node_flags.split(' ')
 
 const { values: flags } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '1.5' },
+    rounds: { type: 'string', default: '9' },
     only: { type: 'string' },
     memory: { type: 'boolean', default: false },
     requests: { type: 'string', default: '200000' },
@@ -191,7 +191,6 @@ async function compareAtRate(targets: Target[], per_second: number, why: string)
 function printTable(title: string, results: Result[], chunks?: number): void {
   // The first that has a process of its own: what the others are held against.
   const bare = results.find(({ target }) => target.child !== undefined)
-  const base_us = bare ? middle(bare.measures, perRequest) : Number.NaN
   const names = ['CPU µs', 'times', 'PostgreSQL µs', 'requests/s', 'p50 ms', 'p99 ms']
   const head = ['', ...names, 'by round', 'RSS MB', 'busy %']
   const rows = results.map(({ target, measures }) => {
@@ -202,7 +201,7 @@ function printTable(title: string, results: Result[], chunks?: number): void {
     return [
       target.name,
       has_process ? cpu_us.toFixed(0) : '-',
-      has_process ? (cpu_us / base_us).toFixed(2) : '-',
+      has_process && bare ? timesOf(measures, bare.measures).toFixed(2) : '-',
       target.postgres_pid === undefined
         ? '-'
         : middle(measures, (one) => one.postgres_cpu_us / one.requests).toFixed(0),
@@ -224,7 +223,15 @@ function printTable(title: string, results: Result[], chunks?: number): void {
   print('')
 }
 
-function perRequest(measure: Measure): number {
+/** Round by round: what slows the machine down for a while slows both down. */
+function timesOf(measures: Measure[], base: Measure[]): number {
+  const times = measures.map((measure, round) => perRequest(measure) / perRequest(base[round]))
+  return quantile(times, 0.5)
+}
+
+function perRequest(measure: Measure | undefined): number {
+  if (!measure) return Number.NaN
+
   return measure.cpu_us / measure.requests
 }
 

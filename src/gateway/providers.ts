@@ -27,7 +27,7 @@ export function createProviders(
   }
   const options = { client, limits }
   const address = (api_key: string | undefined, base_url: string) =>
-    api_key === undefined ? undefined : { api_key, base_url: base_url.replace(/\/+$/, '') }
+    api_key === undefined ? undefined : { api_key, base_url: tidy(base_url) }
   return {
     openai: {
       upstream: createOpenaiUpstream(options),
@@ -51,4 +51,10 @@ export function createProviders(
       ),
     },
   }
+}
+
+/** As the client takes it: paths are put behind it, and it is not parsed again. */
+function tidy(base_url: string): string {
+  const { origin, pathname } = new URL(base_url)
+  return (origin + pathname).replace(/\/+$/, '')
 }

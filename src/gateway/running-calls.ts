@@ -14,13 +14,16 @@ export class RunningCalls {
     return new RunningCall(this.#open)
   }
 
-  /** Resolves when those that run now are over; if they are not in time, they are told to end. */
+  /** Waits for those that run; if they are not over in time, all that run then are told to end. */
   async finish(within_ms = FINISH_MS): Promise<void> {
-    const calls = this.#open.members()
-    const all_over = Promise.all(calls.map((call) => call.over()))
-    await Promise.race([all_over, wait(within_ms, undefined, { ref: false })])
-    for (const call of calls) call.stop()
+    await Promise.race([this.#allOver(), wait(within_ms, undefined, { ref: false })])
+    const all_over = this.#allOver()
+    for (const call of this.#open.members()) call.stop()
     await all_over
+  }
+
+  async #allOver(): Promise<void> {
+    await Promise.all(this.#open.members().map((call) => call.over()))
   }
 }
 

@@ -2,39 +2,26 @@
 // waits for nobody; and everything is bounded, so a slow database becomes a clear refusal, not a heap.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { asApiError, busy, GivenUp } from './batch-errors.ts'
+import {
+  attempt,
+  busy,
+  dropExpired,
+  type Entries,
+  type Entry,
+  type Queue,
+  type QueueOptions,
+  refuse,
+  type Send,
+  type Watcher,
+} from './batch-entry.ts'
 import { Siding } from './siding.ts'
 
-/**
- * What a failed batch means. `retry`: the outcome is unknown or the server is away, and the items are safe
- * to send again. Of the others nothing was done. `conflict`: the server asked us to try again; fewer items at once
- * may help. `blocked`: somebody keeps what an item needs. `refused`: some item in it is bad.
- */
-export type Failure = 'retry' | 'conflict' | 'blocked' | 'refused'
-
-/** Where items wait. Those of one queue never take the room of another. */
-export type QueueOptions = {
-  name: string
-  /** At most so many of this queue in one batch. */
-  batch_limit: number
-  queue_limit: number
-  /** New items are refused while the oldest waiting one is older than this. */
-  queue_age_limit_ms: number
-  /** An item is given up, outcome unknown, after this long. */
-  give_up_after_ms: number
-}
-
-/** One answer for each item, in the same order. Must be safe to repeat with the same items. */
-export type Send<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
-
-export type BatcherOptions<Item, Result> = {
+export type BatcherOptions<Item, Result> = Watcher<Item> & {
   /** In the order in which a batch takes from them. */
   queues: readonly QueueOptions[]
   send: Send<Item, Result>
-  classify: (error: unknown) => Failure
   /** With it, an item that somebody else holds up waits apart from the others. */
   blocking?: Blocking<Item, Result>
-  observe?: (event: BatchEvent<Item>) => void
 }
 
 export type Blocking<Item, Result> = {
@@ -42,45 +29,22 @@ export type Blocking<Item, Result> = {
   keyOf: (item: Item) => string
   /** Those of the keys that somebody keeps, found without waiting. */
   findBlocked: (keys: readonly string[]) => Promise<ReadonlySet<string>>
-  /** As `send`, where a wait is nobody else's. */
+  /** The same two, where a wait is nobody else's. */
+  findBlockedApart: (keys: readonly string[]) => Promise<ReadonlySet<string>>
   sendApart: Send<Item, Result>
-}
-
-export type BatchEvent<Item> =
-  | { kind: 'sent'; items: readonly Item[]; seconds: number }
-  | { kind: 'failed'; items: readonly Item[]; failure: Failure; error: unknown }
-  | { kind: 'turned_away' | 'given_up'; queue: string }
-
-type Entry<Item, Result> = {
-  item: Item
-  queue: Queue<Item, Result>
-  queued_at: number
-  give_up_at: number
-  /** It was sent, and nobody knows what became of it. */
-  unknown: boolean
-  resolve(result: Result): void
-  reject(error: unknown): void
-}
-
-type Entries<Item, Result> = readonly Entry<Item, Result>[]
-
-type Queue<Item, Result> = {
-  limits: QueueOptions
-  entries: Entry<Item, Result>[]
-  /** How many of its entries wait apart. */
-  apart: number
-  closed: boolean
 }
 
 const CONFLICT_TRIES = 5
 const BACKOFF_START_MS = 20
 const BACKOFF_LIMIT_MS = 1_000
+/** Of a queue's limit, and beside it: what waits apart takes nobody's room. */
+const APART_SHARE = 0.25
 
-/** One batch in flight at a time. */
+/** One batch in flight at a time, and one apart. */
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
   readonly #queues: Queue<Item, Result>[]
-  readonly #siding: Siding<Entry<Item, Result>>
+  readonly #siding: Siding<Entry<Item, Result>> | undefined
   #running: Promise<void> | undefined
 
   constructor(options: BatcherOptions<Item, Result>) {
@@ -88,32 +52,29 @@ export class Batcher<Item, Result> {
     this.#queues = options.queues.map((limits) => {
       return { limits, entries: [], apart: 0, closed: false }
     })
-    this.#siding = new Siding({
-      keyOf: ({ item }) => options.blocking?.keyOf(item) ?? '',
-      batch_limit: Math.min(...options.queues.map((limits) => limits.batch_limit)),
-      deliver: (entries) => this.#deliverApart(entries),
-    })
+    this.#siding = options.blocking && this.#makeSiding(options.blocking)
   }
 
   get depth(): number {
-    return this.#queues.reduce((sum, queue) => sum + queue.entries.length, this.#siding.size)
+    return this.#queues.reduce((sum, { entries, apart }) => sum + entries.length + apart, 0)
   }
 
   submit(item: Item, name: string): Promise<Result> {
     const queue = this.#queues.find(({ limits }) => limits.name === name)
     if (!queue) throw new Error(`there is no queue of ${name}s`)
-    const { queue_limit, queue_age_limit_ms, give_up_after_ms } = queue.limits
     const now = performance.now()
-    const oldest = queue.entries[0]
-    const aged = oldest !== undefined && now - oldest.queued_at > queue_age_limit_ms
-    if (queue.closed || aged || queue.entries.length + queue.apart >= queue_limit) {
+    const goes_apart = this.#isApart(item)
+    if (queue.closed || !hasRoom(queue, now, goes_apart)) {
       this.#options.observe?.({ kind: 'turned_away', queue: name })
       return Promise.reject(busy(`the queue of ${name}s is full or closed`))
     }
     return new Promise((resolve, reject) => {
-      const give_up_at = now + give_up_after_ms
+      const give_up_at = now + queue.limits.give_up_after_ms
       const entry = { item, queue, queued_at: now, give_up_at, unknown: false, resolve, reject }
-      if (this.#joinOthers(entry)) return
+      if (goes_apart) {
+        this.#putApart([entry])
+        return
+      }
       queue.entries.push(entry)
       this.#running ??= this.#run()
     })
@@ -124,6 +85,7 @@ export class Batcher<Item, Result> {
    * it gives up may still have to be undone through one before it.
    */
   async close(): Promise<void> {
+    this.#siding?.close()
     for (const queue of this.#queues.toReversed()) {
       queue.closed = true
       await this.#idle()
@@ -133,7 +95,7 @@ export class Batcher<Item, Result> {
   }
 
   async #idle(): Promise<void> {
-    while (this.#running || this.#siding.running) await (this.#running ?? this.#siding.running)
+    while (this.#running || this.#siding?.running) await (this.#running ?? this.#siding?.running)
   }
 
   async #run(): Promise<void> {
@@ -151,24 +113,17 @@ export class Batcher<Item, Result> {
   }
 
   #take(): Entry<Item, Result>[] {
-    if (this.#siding.running) {
-      for (const queue of this.#queues) {
-        queue.entries = queue.entries.filter((entry) => !this.#joinOthers(entry))
-      }
-    }
+    if (this.#siding?.running) for (const queue of this.#queues) this.#sortOut(queue)
     return this.#queues.flatMap((queue) => queue.entries.splice(0, queue.limits.batch_limit))
   }
 
-  async #deliver(
-    batch: Entries<Item, Result>,
-    send: Send<Item, Result> = this.#options.send,
-  ): Promise<void> {
+  async #deliver(batch: Entries<Item, Result>): Promise<void> {
     let entries = batch
     let conflicts = 0
     for (let tries = 0; ; tries++) {
-      entries = this.#dropExpired(entries)
+      entries = dropExpired(entries, this.#options)
       if (entries.length === 0) return
-      const failure = await this.#attempt(entries, send)
+      const failure = await attempt(entries, this.#options.send, this.#options)
       if (!failure) return
       if (failure.kind === 'blocked') {
         const free = await this.#setAside(entries)
@@ -180,32 +135,82 @@ export class Batcher<Item, Result> {
       if (failure.kind === 'conflict') conflicts++
       const contested = conflicts >= CONFLICT_TRIES && entries.length > 1
       if (failure.kind === 'refused' || contested) {
-        await this.#isolate(entries, failure.error, send)
+        await this.#isolate(entries, failure.error)
         return
       }
-      for (const queue of this.#queues) queue.entries = this.#dropExpired(queue.entries)
+      for (const queue of this.#queues) queue.entries = dropExpired(queue.entries, this.#options)
       await sleep(backoff(tries))
     }
   }
 
-  /** Whether others wait apart for what it needs, and it with them. */
-  #joinOthers(entry: Entry<Item, Result>): boolean {
-    const joined = this.#siding.join(entry)
-    if (joined) entry.queue.apart++
-    return joined
+  /** Halves until the bad item stands alone, so that it fails alone. Who gives up first is not made to wait. */
+  async #isolate(entries: Entries<Item, Result>, error: unknown): Promise<void> {
+    const [only] = entries
+    if (entries.length === 1 && only) {
+      refuse(only, error)
+      return
+    }
+    const hastiest_first = entries.toSorted((left, right) => left.give_up_at - right.give_up_at)
+    const middle = Math.ceil(entries.length / 2)
+    await this.#deliver(hastiest_first.slice(0, middle))
+    await this.#deliver(hastiest_first.slice(middle))
+  }
+
+  #makeSiding(blocking: Blocking<Item, Result>): Siding<Entry<Item, Result>> {
+    return new Siding({
+      keyOf: ({ item }) => blocking.keyOf(item),
+      batch_limit: Math.min(...this.#queues.map(({ limits }) => limits.batch_limit)),
+      findBlocked: blocking.findBlockedApart,
+      deliver: (entries) => this.#deliverApart(entries, blocking.sendApart),
+      onFree: (entries) => this.#takeBack(entries),
+      dropExpired: (entries) => {
+        const live = dropExpired(entries, this.#options)
+        for (const { queue } of entries) queue.apart--
+        for (const { queue } of live) queue.apart++
+        return live
+      },
+    })
+  }
+
+  #isApart(item: Item): boolean {
+    const key = this.#options.blocking?.keyOf(item)
+    return key !== undefined && this.#siding?.has(key) === true
+  }
+
+  #putApart(entries: Entries<Item, Result>): void {
+    for (const { queue } of entries) queue.apart++
+    this.#siding?.add(entries)
+  }
+
+  /** To the front: they have waited longest. */
+  #takeBack(entries: Entries<Item, Result>): void {
+    const now = performance.now()
+    for (const entry of entries.toReversed()) {
+      entry.queue.apart--
+      // It says nothing about how long this queue takes.
+      entry.queued_at = now
+      entry.queue.entries.unshift(entry)
+    }
+    if (entries.length > 0) this.#running ??= this.#run()
+  }
+
+  /** Those who came before it was known that they are held up. */
+  #sortOut(queue: Queue<Item, Result>): void {
+    const held_up = queue.entries.filter(({ item }) => this.#isApart(item))
+    if (held_up.length === 0) return
+    queue.entries = queue.entries.filter(({ item }) => !this.#isApart(item))
+    this.#putApart(held_up)
   }
 
   /** Answers those that nobody holds up. */
   async #setAside(entries: Entries<Item, Result>): Promise<Entries<Item, Result>> {
     const { blocking } = this.#options
     if (!blocking) return entries
-    const keyOf = ({ item }: Entry<Item, Result>) => blocking.keyOf(item)
     try {
-      const blocked = await blocking.findBlocked([...new Set(entries.map(keyOf))])
-      const held_up = entries.filter((entry) => blocked.has(keyOf(entry)))
-      for (const { queue } of held_up) queue.apart++
-      this.#siding.add(held_up)
-      return entries.filter((entry) => !blocked.has(keyOf(entry)))
+      const keys = entries.map(({ item }) => blocking.keyOf(item))
+      const blocked = await blocking.findBlocked([...new Set(keys)])
+      this.#putApart(entries.filter(({ item }) => blocked.has(blocking.keyOf(item))))
+      return entries.filter(({ item }) => !blocked.has(blocking.keyOf(item)))
     } catch {
       // Whoever cannot be asked is tried again with all the others.
       return entries
@@ -213,76 +218,43 @@ export class Batcher<Item, Result> {
   }
 
   /** Answers those that are still held up. */
-  async #deliverApart(waiting: Entries<Item, Result>): Promise<Entries<Item, Result>> {
-    for (const { queue } of waiting) queue.apart--
-    const entries = this.#dropExpired(waiting)
-    if (entries.length === 0) return []
-    const send = this.#options.blocking?.sendApart ?? this.#options.send
-    const failure = await this.#attempt(entries, send)
+  async #deliverApart(
+    entries: Entries<Item, Result>,
+    send: Send<Item, Result>,
+  ): Promise<Entries<Item, Result>> {
+    for (const { queue } of entries) queue.apart--
+    const failure = await attempt(entries, send, this.#options)
     if (!failure) return []
-    if (failure.kind === 'refused') {
-      await this.#isolate(entries, failure.error, send)
-      return []
-    }
-    if (failure.kind !== 'blocked') await sleep(BACKOFF_LIMIT_MS)
-    for (const { queue } of entries) queue.apart++
-    return entries
+    let left = entries
+    if (failure.kind === 'refused') left = await this.#tryEach(entries, send)
+    else if (failure.kind !== 'blocked') await sleep(BACKOFF_LIMIT_MS)
+    for (const { queue } of left) queue.apart++
+    return left
   }
 
-  async #attempt(
+  async #tryEach(
     entries: Entries<Item, Result>,
     send: Send<Item, Result>,
-  ): Promise<{ kind: Failure; error: unknown } | undefined> {
-    const { classify, observe } = this.#options
-    const items = entries.map((entry) => entry.item)
-    const started = performance.now()
-    let results: readonly Result[]
-    try {
-      results = await send(items)
-      if (results.length !== entries.length) throw new Error('a batch lacks an answer')
-    } catch (error) {
-      const kind = classify(error)
-      if (kind === 'retry') for (const entry of entries) entry.unknown = true
-      observe?.({ kind: 'failed', items, failure: kind, error })
-      return { kind, error }
-    }
-    entries.forEach((entry, index) => {
-      entry.resolve(results[index] as Result)
-    })
-    observe?.({ kind: 'sent', items, seconds: (performance.now() - started) / 1000 })
-    return undefined
-  }
-
-  /** Halves until the bad item stands alone, so that it fails alone. Who gives up first is not made to wait. */
-  async #isolate(
-    entries: Entries<Item, Result>,
-    error: unknown,
-    send: Send<Item, Result>,
-  ): Promise<void> {
-    if (entries.length === 1) {
-      entries[0]?.reject(asApiError(error, `a ${entries[0].queue.limits.name} was refused`))
-      return
-    }
-    const hastiest_first = entries.toSorted((left, right) => left.give_up_at - right.give_up_at)
-    const middle = Math.ceil(entries.length / 2)
-    await this.#deliver(hastiest_first.slice(0, middle), send)
-    await this.#deliver(hastiest_first.slice(middle), send)
-  }
-
-  #dropExpired(entries: Entries<Item, Result>): Entry<Item, Result>[] {
-    const now = performance.now()
-    const live: Entry<Item, Result>[] = []
+  ): Promise<Entries<Item, Result>> {
+    const left: Entry<Item, Result>[] = []
     for (const entry of entries) {
-      if (entry.give_up_at > now) {
-        live.push(entry)
-        continue
-      }
-      const { name } = entry.queue.limits
-      this.#options.observe?.({ kind: 'given_up', queue: name })
-      entry.reject(entry.unknown ? new GivenUp(name) : busy(`a ${name} waited too long`))
+      const failure = await attempt([entry], send, this.#options)
+      if (failure?.kind === 'refused') refuse(entry, failure.error)
+      else if (failure) left.push(entry)
     }
-    return live
+    return left
   }
+}
+
+function hasRoom<Item, Result>(
+  { limits, entries, apart }: Queue<Item, Result>,
+  now: number,
+  goes_apart: boolean,
+): boolean {
+  if (goes_apart) return apart < limits.queue_limit * APART_SHARE
+  const oldest = entries[0]
+  const aged = oldest !== undefined && now - oldest.queued_at > limits.queue_age_limit_ms
+  return !aged && entries.length < limits.queue_limit
 }
 
 function backoff(tries: number): number {

@@ -30,9 +30,13 @@ export class CallSignal {
     this.#listener?.()
   }
 
-  /** For the one call it belongs to. */
-  listen(listener: (() => void) | undefined): void {
+  /** One listener at a time: the call it belongs to. */
+  listen(listener: () => void): void {
     this.#listener = listener
+  }
+
+  forget(listener: () => void): void {
+    if (this.#listener === listener) this.#listener = undefined
   }
 }
 
@@ -232,7 +236,7 @@ export class DispatchedCall
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#timer)
-    this.#call.signal.listen(undefined)
+    this.#call.signal.forget(this.#giveUp)
     this.#onOver()
   }
 }

@@ -137,7 +137,7 @@ function createLedgerMetrics(registers: Registry[]) {
     }),
     ledger_failures: new Counter({
       name: 'svc_ledger_failures_total',
-      help: 'Batches that failed (retry, conflict, refused) and items turned away or given up.',
+      help: 'Batches that failed (retry, conflict, blocked, refused) and items turned away or given up.',
       labelNames: ['kind', 'reason'] as const,
       registers,
     }),

@@ -11,7 +11,7 @@ import {
   makeLedger,
   makeWallets,
 } from '../../test/wallet/support.ts'
-import { GivenUp } from '../platform/batch-errors.ts'
+import { GivenUp } from '../platform/batch-entry.ts'
 import { classifyFailure, UnknownOutcome } from './lane-connection.ts'
 
 function sqlError(code: string): DatabaseError {

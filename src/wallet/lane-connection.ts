@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
-import type { Failure } from '../platform/batcher.ts'
+import type { Failure } from '../platform/batch-entry.ts'
 import { connectionConfig, type Statement } from '../platform/db.ts'
 
 export type LaneConnectionOptions = {

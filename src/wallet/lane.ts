@@ -1,7 +1,8 @@
 // One lane: at most one batch under way, one statement and one commit for the holds and the settlements in it. A
 // settlement comes first, so that the holds beside it have the room it gives back.
 
-import { type BatchEvent, Batcher } from '../platform/batcher.ts'
+import type { BatchEvent } from '../platform/batch-entry.ts'
+import { Batcher } from '../platform/batcher.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Log } from '../platform/log.ts'
 import type { LedgerMetrics } from '../platform/metrics.ts'
@@ -77,7 +78,8 @@ export class Lane {
       classify: classifyFailure,
       blocking: {
         keyOf: walletOf,
-        findBlocked: (wallet_ids) => this.#findLocked(wallet_ids),
+        findBlocked: (wallet_ids) => findLocked(this.#connection, wallet_ids),
+        findBlockedApart: (wallet_ids) => findLocked(this.#apart_connection, wallet_ids),
         sendApart: (items) => this.#send(items, this.#apart_connection),
       },
       observe: (event) => this.#observe(event),
@@ -105,12 +107,6 @@ export class Lane {
 
   #connectionFor(items: readonly Item[]): LaneConnection {
     return items.some((item) => 'settle' in item) ? this.#connection : this.#hold_connection
-  }
-
-  async #findLocked(wallet_ids: readonly string[]): Promise<Set<string>> {
-    const buckets = wallet_ids.map(bucketOf)
-    const free = await this.#connection.run(SELECT_FREE_WALLETS, [buckets, wallet_ids])
-    return new Set(wallet_ids).difference(new Set(free.map(({ id }) => id)))
   }
 
   async #send(
@@ -153,6 +149,15 @@ export class Lane {
     metrics.ledger_batch_items.inc({ kind: 'hold' }, holds)
     metrics.ledger_batch_items.inc({ kind: 'settle' }, settles)
   }
+}
+
+async function findLocked(
+  connection: LaneConnection,
+  wallet_ids: readonly string[],
+): Promise<Set<string>> {
+  const buckets = wallet_ids.map(bucketOf)
+  const free = await connection.run(SELECT_FREE_WALLETS, [buckets, wallet_ids])
+  return new Set(wallet_ids).difference(new Set(free.map(({ id }) => id)))
 }
 
 function walletOf(item: Item): string {

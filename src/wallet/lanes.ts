@@ -3,7 +3,7 @@
 // itself for a row.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GivenUp } from '../platform/batch-errors.ts'
+import { GivenUp } from '../platform/batch-entry.ts'
 import { ApiError } from '../platform/errors.ts'
 import { bucketOf, timeOf } from './bucket.ts'
 import {
