@@ -31,11 +31,6 @@ export class Siding<Entry> {
     this.#options = options
   }
 
-  /** Without those that are being tried. */
-  get size(): number {
-    return [...this.#waiting.values()].reduce((sum, entries) => sum + entries.length, 0)
-  }
-
   /** Ends when nobody waits and, unless it closes, every key is free. */
   get running(): Promise<void> | undefined {
     return this.#running
