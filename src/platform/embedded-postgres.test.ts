@@ -1,97 +1,20 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { connect } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { Client } from 'pg'
-import { DataDirTaken, lockDataDir, prepareDataDir } from './data-dir.ts'
-import {
-  type EmbeddedPostgres,
-  findRunningPostgres,
-  startEmbeddedPostgres,
-} from './embedded-postgres.ts'
+import { lockDataDir, prepareDataDir } from './data-dir.ts'
+import { type EmbeddedPostgres, findRunningPostgres } from './embedded-postgres.ts'
+import { kill, makeFolder, readMode, start, startChild } from './test-data-dir.ts'
 
 const LIMIT = { timeout: 60_000 }
 const RECOVERY = /not properly shut down|automatic recovery|redo starts/
 const NOBODY = 65_534
-
-describe('a data folder', LIMIT, () => {
-  test('is made for its owner only', (t) => {
-    const path = join(makeFolder(t), 'deep', 'data')
-    assert.equal(prepareDataDir(path), path)
-    assert.equal(readMode(path), 0o700)
-  })
-
-  test('is closed to others when it was there before, empty and open', (t) => {
-    const path = makeFolder(t)
-    fs.chmodSync(path, 0o755)
-    prepareDataDir(path)
-    assert.equal(readMode(path), 0o700)
-  })
-
-  test('keeps its mode when it holds other things, as a shared folder does', (t) => {
-    const path = makeFolder(t)
-    fs.chmodSync(path, 0o755)
-    fs.writeFileSync(join(path, 'else.txt'), '')
-    prepareDataDir(path)
-    assert.equal(readMode(path), 0o755)
-  })
-
-  test('is refused to a second taker in one line that names folder, owner and what to do', (t) => {
-    const path = makeFolder(t)
-    const lock = lockDataDir(path)
-    t.after(() => lock.release())
-    assert.throws(() => lockDataDir(path), {
-      name: 'DataDirTaken',
-      owner_pid: process.pid,
-      message:
-        `data folder ${path} is in use by process ${process.pid}: ` +
-        'stop it, or set DATA_DIR to another folder',
-    })
-  })
-
-  test('is free again after a release, and a second release does no harm', (t) => {
-    const path = makeFolder(t)
-    const first = lockDataDir(path)
-    first.release()
-    const second = lockDataDir(path)
-    first.release()
-    assert.throws(() => lockDataDir(path), DataDirTaken)
-    second.release()
-    assert.deepEqual(fs.readdirSync(path), ['svc.lock'])
-  })
-
-  test('is refused while another process holds it, and free when that was killed with -9', async (t) => {
-    const path = makeFolder(t)
-    const holder = await startChild(t, path, 'lock')
-    assert.throws(() => lockDataDir(path), { name: 'DataDirTaken', owner_pid: holder.child.pid })
-    await kill(holder.child)
-    lockDataDir(path).release()
-  })
-
-  test('stays locked when its holder forgets the lock and garbage is collected', (t) => {
-    const path = makeFolder(t)
-    lockDataDir(path)
-    setFlagsFromString('--expose-gc')
-    const collectGarbage: unknown = runInNewContext('gc')
-    if (typeof collectGarbage !== 'function') throw new Error('no gc')
-    collectGarbage()
-    assert.throws(() => lockDataDir(path), DataDirTaken)
-  })
-
-  test('prints nothing to the terminal when it is locked', async (t) => {
-    const holder = await startChild(t, makeFolder(t), 'lock')
-    await kill(holder.child)
-    assert.equal(holder.errors(), '')
-  })
-})
 
 describe('a running embedded PostgreSQL', LIMIT, () => {
   let folder = ''
@@ -317,58 +240,6 @@ describe('an embedded PostgreSQL in hard circumstances', LIMIT, () => {
   })
 })
 
-type StartOptions = Partial<Parameters<typeof startEmbeddedPostgres>[0]>
-
-function start(data_dir: string, options: StartOptions = {}): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({ data_dir, log: () => {}, ...options })
-}
-
-/** A temporary folder; a PostgreSQL that a failed test left running in it ends with it. */
-function makeFolder(t: TestContext): string {
-  const path = fs.mkdtempSync(join(fs.realpathSync(tmpdir()), 'svc-postgres-'))
-  t.after(async () => {
-    for (const folder of [path, join(path, 'data')]) {
-      if (findRunningPostgres(folder) !== undefined) await (await start(folder)).stop()
-    }
-    fs.rmSync(path, { recursive: true, force: true })
-  })
-  return path
-}
-
-type Child = { child: ChildProcess; line: string; errors(): string }
-
-/** Another process that takes the folder, says one line, and then lives until it is killed. */
-async function startChild(t: TestContext, folder: string, work: 'lock' | 'serve'): Promise<Child> {
-  const code = `
-    import { lockDataDir } from ${JSON.stringify(import.meta.resolve('./data-dir.ts'))}
-    import { startEmbeddedPostgres } from ${JSON.stringify(import.meta.resolve('./embedded-postgres.ts'))}
-    process.on('SIGINT', () => {})
-    setInterval(() => {}, 60_000)
-    const data_dir = ${JSON.stringify(folder)}
-    lockDataDir(data_dir)
-    const server = ${work === 'serve'} && await startEmbeddedPostgres({ data_dir, log() {} })
-    console.log(server ? server.url : 'locked')`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  t.after(() => child.kill('SIGKILL'))
-  let errors = ''
-  child.stderr.on('data', (chunk) => {
-    errors += String(chunk)
-  })
-  const ended = once(child, 'exit').then(() => assert.fail(`the child ended: ${errors}`))
-  ended.catch(() => {})
-  const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), ended])
-  return { child, line: String(line), errors: () => errors }
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  const ended = once(child, 'exit')
-  child.kill('SIGKILL')
-  await ended
-}
-
 async function query(url: string, statement: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url })
   try {
@@ -401,8 +272,4 @@ function isAlive(pid: number): boolean {
 
 function readLog(folder: string): string {
   return fs.readFileSync(join(folder, 'postgres.log'), 'utf8')
-}
-
-function readMode(path: string): number {
-  return fs.statSync(path).mode & 0o777
 }
