@@ -4,7 +4,7 @@
 import { Client } from 'pg'
 import { Db } from '../src/platform/db.ts'
 import { digestSecret, mintApiKey, mintId, mintSecret } from '../src/platform/tokens.ts'
-import { openWallet } from '../src/wallet/ledger.ts'
+import { openWallet } from '../src/wallet/postings.ts'
 
 const BALANCE_CREDITS = 1_000_000_000_000_000n
 /** High enough to be counted at each call and never to be reached. */

@@ -12,7 +12,7 @@ import { ApiError } from '../src/platform/errors.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { checkLedger } from '../src/wallet/check.ts'
 import type { Hold } from '../src/wallet/holds.ts'
-import type { Ledger, LedgerOptions } from '../src/wallet/lanes.ts'
+import type { CallLedger, CallLedgerOptions } from '../src/wallet/lanes/call-ledger.ts'
 import { chargeOf, holdOf, makeLedger, makeWallets, quantile } from '../test/wallet/support.ts'
 
 const SECONDS = Number(process.env['SVC_BENCH_SECONDS'] ?? 8)
@@ -70,10 +70,10 @@ async function measure(url: string): Promise<void> {
   }
 }
 
-type Options = Partial<LedgerOptions>
+type Options = Partial<CallLedgerOptions>
 
 async function run(
-  ledger: Ledger,
+  ledger: CallLedger,
   wallets: readonly string[],
   load: { callers: number; seconds: number },
 ): Promise<Result> {
@@ -99,7 +99,7 @@ async function run(
 }
 
 /** Turned away when the lane is two seconds behind: then the caller comes back, as Retry-After says. */
-async function holdOrWait(ledger: Ledger, wallet_id: string): Promise<Hold | undefined> {
+async function holdOrWait(ledger: CallLedger, wallet_id: string): Promise<Hold | undefined> {
   try {
     return await ledger.hold(holdOf(wallet_id, 1_000n))
   } catch (error) {

@@ -9,7 +9,7 @@ import { type LinkParts, requireLinkedUser } from '../oauth/links.ts'
 import { insufficientScope } from '../oauth/scopes.ts'
 import { ApiError } from '../platform/errors.ts'
 import { andThen, type Eventual } from '../platform/eventual.ts'
-import type { SpendLimit } from '../wallet/spend.ts'
+import type { SpendLimit } from '../wallet/spend-limits.ts'
 
 export type Payer = {
   /** The wallet that is charged. */

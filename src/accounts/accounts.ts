@@ -6,7 +6,7 @@ import { type Db, violatedConstraint } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import { mintId } from '../platform/tokens.ts'
-import { openWallet, readBalance } from '../wallet/ledger.ts'
+import { openWallet, readBalance } from '../wallet/postings.ts'
 import { hashPassword, needsRehash, requireStrongPassword, verifyPassword } from './passwords.ts'
 import { type Client, closeSessions, openSession, type Session } from './sessions.ts'
 import {

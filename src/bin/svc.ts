@@ -17,7 +17,7 @@ import { migrate, missingMigrations } from '../platform/migrate.ts'
 import { isUuid } from '../platform/tokens.ts'
 import { bucketOf, mintWalletId } from '../wallet/bucket.ts'
 import { checkLedger, type Proof } from '../wallet/check.ts'
-import { grantCredits } from '../wallet/ledger.ts'
+import { grantCredits } from '../wallet/postings.ts'
 import { describeStartFault, serve } from './server.ts'
 
 type Command = {

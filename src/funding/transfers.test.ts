@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { createDatabase, openDb, sql } from '../../test/support/database.ts'
 import { assertBooks, makeWallets } from '../../test/wallet/support.ts'
-import { readBalance } from '../wallet/ledger.ts'
+import { readBalance } from '../wallet/postings.ts'
 import { listTransactions } from '../wallet/statement.ts'
 import { creditUser } from './transfers.ts'
 

@@ -4,7 +4,7 @@ import type { Db, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { mintWalletId } from '../wallet/bucket.ts'
 import { type IdempotentAnswer, withIdempotency } from '../wallet/idempotency.ts'
-import { parseAmount, transferCredits } from '../wallet/ledger.ts'
+import { parseAmount, transferCredits } from '../wallet/postings.ts'
 
 export type FundedUser = { user_id: string; external_user_id: string | null }
 

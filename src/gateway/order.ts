@@ -11,8 +11,8 @@ import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { mintWalletId } from '../wallet/bucket.ts'
 import type { Hold } from '../wallet/holds.ts'
-import type { Ledger } from '../wallet/lanes.ts'
-import type { SpendLimit } from '../wallet/spend.ts'
+import type { CallLedger } from '../wallet/lanes/call-ledger.ts'
+import type { SpendLimit } from '../wallet/spend-limits.ts'
 import type { Drains } from './departure.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
@@ -21,7 +21,7 @@ import type { Upstream, UpstreamAddress } from './upstreams/contract.ts'
 
 export type ChatParts = {
   catalog: Catalog
-  ledger: () => Ledger
+  ledger: () => CallLedger
   upstreams: Record<
     ChatModel['provider'],
     { upstream: Upstream; address: UpstreamAddress | undefined }

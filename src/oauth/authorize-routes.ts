@@ -6,7 +6,7 @@ import { requireAccount } from '../accounts/accounts.ts'
 import { sendFormPage, wantsPage } from '../http/page.ts'
 import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
-import { readBalance } from '../wallet/ledger.ts'
+import { readBalance } from '../wallet/postings.ts'
 import {
   AuthorizationFault,
   type AuthorizationRequest,

@@ -17,7 +17,7 @@ import {
 } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
-import { readBalance } from '../wallet/ledger.ts'
+import { readBalance } from '../wallet/postings.ts'
 import { readCap } from './cap-form.ts'
 import { type Connection, disconnect, listOwnConnections, setMonthlyCap } from './connections.ts'
 import { type CapFault, renderConnections } from './connections-page.ts'

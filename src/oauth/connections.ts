@@ -8,7 +8,7 @@ import {
   type SpendLimit,
   spentThroughApps,
   startOfMonth,
-} from '../wallet/spend.ts'
+} from '../wallet/spend-limits.ts'
 import { findAppOfClient } from './apps.ts'
 import { endConnection, type GrantParts } from './grants.ts'
 import {

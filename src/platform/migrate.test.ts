@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { createEmptyDatabase, sql } from '../../test/support/database.ts'
@@ -16,6 +18,11 @@ const TABLE =
 const FILES = readdirSync(new URL('../../migrations/', import.meta.url))
   .filter((name) => name.endsWith('.sql'))
   .sort()
+
+const FUNCTIONS = globSync('*/sql/*.sql', { cwd: fileURLToPath(new URL('../', import.meta.url)) })
+  .map((file) => `${file.split(path.sep)[0]}/${path.basename(file, '.sql')}`)
+  .sort()
+const EVERYTHING = [...FILES, ...FUNCTIONS]
 
 test('processes that start at once on an empty database all come up, and apply each migration once', async () => {
   const url = await createEmptyDatabase()
@@ -32,13 +39,13 @@ test('processes that start at once on an empty database all come up, and apply e
   } finally {
     await blocker.end()
   }
-  assert.deepEqual(applied.flat().sort(), FILES)
+  assert.deepEqual(applied.flat().sort(), EVERYTHING)
   assert.deepEqual(await recorded(url), FILES)
 })
 
 test('migrations are applied in the order of their names, and a second run applies none', async () => {
   const url = await createEmptyDatabase()
-  assert.deepEqual(await migrate(url), FILES)
+  assert.deepEqual(await migrate(url), EVERYTHING)
   assert.deepEqual(await migrate(url), [])
   const rows = await sql<{ name: string }>(url, 'select name from migration order by applied_at')
   assert.deepEqual(
@@ -57,7 +64,7 @@ test('a migration that fails leaves nothing of itself behind, and the message na
   assert.deepEqual(tables, [{ name: null }])
 
   await sql(url, 'drop table session')
-  assert.deepEqual(await migrate(url), FILES, 'the lock or the failure was kept')
+  assert.deepEqual(await migrate(url), EVERYTHING, 'the lock or the failure was kept')
 })
 
 test('a migration that cannot be recorded is not applied', async () => {
@@ -85,7 +92,7 @@ test('what is recorded as applied is not applied again', async () => {
   // Without the tables of the first migration a later one fails, so the first was left out.
   await assert.rejects(migrate(other), { message: /^migration 000[2-9]_\w+\.sql failed: / })
   assert.deepEqual(await missingMigrations(url), [])
-  assert.deepEqual(await missingMigrations(other), FILES.slice(1))
+  assert.deepEqual(await missingMigrations(other), EVERYTHING.slice(1))
 })
 
 test('a file that was changed after it was applied stops the start, and is named', async () => {
@@ -114,6 +121,36 @@ test('an older version of the service starts on a database with a migration it d
   await migrate(url)
   await sql(url, "insert into migration (name, checksum) values ('9999_later.sql', 'later')")
   assert.deepEqual(await migrate(url), [])
+})
+
+test('a function whose text has changed is applied again, and only that one', async () => {
+  const url = await createEmptyDatabase()
+  await migrate(url)
+  const [name = ''] = FUNCTIONS
+  await sql(url, "update sql_function set checksum = 'of another text' where name = $1", [name])
+  await sql(url, `drop function ${path.basename(name)}`)
+  assert.deepEqual(await missingMigrations(url), [name])
+  assert.deepEqual(await migrate(url), [name])
+  const found = await sql(url, 'select 1 from pg_proc where proname = $1', [path.basename(name)])
+  assert.equal(found.length, 1)
+  assert.deepEqual(await migrate(url), [])
+})
+
+test('an older version of the service leaves the functions of a newer one alone', async () => {
+  const url = await createEmptyDatabase()
+  await migrate(url)
+  await sql(url, "insert into migration (name, checksum) values ('9999_later.sql', 'later')")
+  await sql(url, "update sql_function set checksum = 'of a later text'")
+  assert.deepEqual(await migrate(url), [])
+})
+
+test('every file of a function makes just the function it is named for', async () => {
+  const cwd = fileURLToPath(new URL('../', import.meta.url))
+  for (const file of globSync('*/sql/*.sql', { cwd })) {
+    const text = readFileSync(path.join(cwd, file), 'utf8')
+    const made = [...text.matchAll(/^create or replace function (\w+)\(/gm)].map(([, name]) => name)
+    assert.deepEqual(made, [path.basename(file, '.sql')], file)
+  }
 })
 
 async function migrateElsewhere(url: string): Promise<string[]> {

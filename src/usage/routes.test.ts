@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createApp } from '../../test/support/app.ts'
 import { mintWalletId } from '../wallet/bucket.ts'
-import { grantCredits } from '../wallet/ledger.ts'
+import { grantCredits } from '../wallet/postings.ts'
 
 const service = await createApp({ settings: { WELCOME_CREDITS: '100' } })
 

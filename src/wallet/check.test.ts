@@ -9,7 +9,7 @@ import { createMetrics } from '../platform/metrics.ts'
 import { ALL_BUCKETS, mintWalletId } from './bucket.ts'
 import { checkLedger, proveBook } from './check.ts'
 import { audit, walletJobs } from './jobs.ts'
-import { transferCredits } from './ledger.ts'
+import { transferCredits } from './postings.ts'
 
 const url = await createDatabase()
 const db = openDb(url)

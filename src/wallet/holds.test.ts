@@ -14,7 +14,7 @@ import { createMetrics } from '../platform/metrics.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
 import { mintWalletId } from './bucket.ts'
 import { startNode, sweepHolds } from './jobs.ts'
-import { grantCredits, readBalance } from './ledger.ts'
+import { grantCredits, readBalance } from './postings.ts'
 
 const url = await createDatabase()
 const db = openDb(url)

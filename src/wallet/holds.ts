@@ -3,7 +3,7 @@
 import { ApiError } from '../platform/errors.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
 import { bucketOf } from './bucket.ts'
-import type { LimitedCounter, SpendLimit } from './spend.ts'
+import type { LimitedCounter, SpendLimit } from './spend-limits.ts'
 
 /** A call is bound by its key's limit and by its user's cap for the app; a list that grows is a mistake. */
 const SPEND_LIMITS_MAX = 8

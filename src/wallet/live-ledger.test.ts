@@ -6,8 +6,8 @@ import { assertBooks, chargeOf, holdOf, makeWallets, silent } from '../../test/w
 import { FrozenClock } from '../platform/clock.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { forgetOldRows, renewLease, sweepHolds } from './jobs.ts'
-import { readBalance } from './ledger.ts'
 import { LiveLedger } from './live-ledger.ts'
+import { readBalance } from './postings.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -8,7 +8,7 @@ import type { Log } from '../platform/log.ts'
 import type { LedgerMetrics } from '../platform/metrics.ts'
 import { mintId } from '../platform/tokens.ts'
 import { endNode, type GatewayNode, startNode } from './jobs.ts'
-import { createLedger, type Ledger } from './lanes.ts'
+import { type CallLedger, createCallLedger } from './lanes/call-ledger.ts'
 
 export type LiveLedgerOptions = {
   db: Db
@@ -21,7 +21,7 @@ export type LiveLedgerOptions = {
 export class LiveLedger {
   readonly #options: LiveLedgerOptions
   #node: GatewayNode | undefined
-  #ledger: Ledger | undefined
+  #ledger: CallLedger | undefined
 
   constructor(options: LiveLedgerOptions) {
     this.#options = options
@@ -31,10 +31,10 @@ export class LiveLedger {
   async start(): Promise<void> {
     const { db, clock } = this.#options
     this.#node = await startNode(db, { node_id: mintId({ at: clock.now() }), clock })
-    this.#ledger = createLedger({ ...this.#options, node: this.#node })
+    this.#ledger = createCallLedger({ ...this.#options, node: this.#node })
   }
 
-  get ledger(): Ledger {
+  get ledger(): CallLedger {
     if (this.#ledger) return this.#ledger
     throw new ApiError('service_unavailable', { headers: { 'retry-after': '1' } })
   }

@@ -8,7 +8,7 @@ import type { App } from '../http/server.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Eventual } from '../platform/eventual.ts'
-import { readBalance } from './ledger.ts'
+import { readBalance } from './postings.ts'
 
 export type BalanceParts = {
   db: Db

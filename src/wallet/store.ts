@@ -1,4 +1,4 @@
-// Every SQL statement of the wallet. The arithmetic itself lives in the functions of migration 0003.
+// Every SQL statement of the wallet. The arithmetic itself lives in the functions in sql/.
 
 import { statement } from '../platform/db.ts'
 

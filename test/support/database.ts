@@ -2,9 +2,10 @@
 // The server is the one test/run.ts started, or, for a single file run by hand, one of its own.
 
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Client, type QueryResultRow } from 'pg'
 import { Db } from '../../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
@@ -85,9 +86,10 @@ async function ensureTemplate(server_url: string): Promise<string> {
 }
 
 function migrationsDigest(): string {
-  const folder = new URL('../../migrations/', import.meta.url)
+  const cwd = fileURLToPath(new URL('../../', import.meta.url))
   const digest = createHash('sha256')
-  for (const name of readdirSync(folder).sort()) digest.update(readFileSync(new URL(name, folder)))
+  const files = globSync(['migrations/*.sql', 'src/*/sql/*.sql'], { cwd })
+  for (const file of files.sort()) digest.update(readFileSync(path.join(cwd, file)))
   return digest.digest('hex').slice(0, 16)
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../../src/platform/embedded-postgres.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import type { Settlement } from '../../src/wallet/holds.ts'
-import type { Ledger } from '../../src/wallet/lanes.ts'
+import type { CallLedger } from '../../src/wallet/lanes/call-ledger.ts'
 import { sql } from '../support/database.ts'
 import { Proxy } from './proxy.ts'
 import { assertBooks, chargeOf, holdOf, LONG, makeLedger, makeWallets } from './support.ts'
@@ -113,7 +113,7 @@ async function failOver(cluster: Cluster): Promise<void> {
   cluster.address.target_port = Number(new URL(cluster.standby.url).port)
 }
 
-async function callUntil(stop: AbortSignal, ledger: Ledger, wallet_ids: string[]) {
+async function callUntil(stop: AbortSignal, ledger: CallLedger, wallet_ids: string[]) {
   const acknowledged = new Map<string, Settlement & { at_ms: number }>()
   const caller = async (index: number) => {
     while (!stop.aborted) {

@@ -8,9 +8,9 @@ import { createMetrics } from '../../src/platform/metrics.ts'
 import { Worker } from '../../src/platform/worker.ts'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import { leaseJob, startNode, walletJobs } from '../../src/wallet/jobs.ts'
-import { createLedger, type Ledger } from '../../src/wallet/lanes.ts'
-import { transferCredits } from '../../src/wallet/ledger.ts'
-import type { SpendLimit } from '../../src/wallet/spend.ts'
+import { type CallLedger, createCallLedger } from '../../src/wallet/lanes/call-ledger.ts'
+import { transferCredits } from '../../src/wallet/postings.ts'
+import type { SpendLimit } from '../../src/wallet/spend-limits.ts'
 import { chargeOf, holdOf, silent } from './support.ts'
 
 export type GatewayTask = {
@@ -32,7 +32,7 @@ const spend_limits = task.limits.map((limit, index) => {
 const db = new Db({ url: task.url, pool_size: 16, application_name: task.node_id })
 const metrics = createMetrics()
 const node = await startNode(db, { node_id: task.node_id, clock: systemClock })
-const ledger = createLedger({
+const ledger = createCallLedger({
   url: task.url,
   clock: systemClock,
   log: silent,
@@ -70,7 +70,7 @@ async function keepGoing(): Promise<void> {
   }
 }
 
-async function callOnce(ledger: Ledger): Promise<void> {
+async function callOnce(ledger: CallLedger): Promise<void> {
   const hold = await ledger.hold({ ...holdOf(pick(), 100n), spend_limits })
   const used = BigInt(1 + Math.floor(Math.random() * 100))
   const done = await ledger.settle(chargeOf(hold, used, used - used / 10n))

@@ -5,7 +5,7 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Hold } from '../../src/wallet/holds.ts'
-import { readBalance } from '../../src/wallet/ledger.ts'
+import { readBalance } from '../../src/wallet/postings.ts'
 import { createDatabase, openDb } from '../support/database.ts'
 import { assertBooks, chargeOf, holdOf, inParallel, makeLedger, makeWallets } from './support.ts'
 

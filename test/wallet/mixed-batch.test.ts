@@ -4,9 +4,13 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import type { HoldRequest } from '../../src/wallet/holds.ts'
-import { LaneConnection } from '../../src/wallet/lane-connection.ts'
-import { type LedgerAnswers, type SettleItem, sendBatch } from '../../src/wallet/send.ts'
-import { limitedCounters, type SpendLimit } from '../../src/wallet/spend.ts'
+import {
+  type LedgerAnswers,
+  type SettleItem,
+  sendBatch,
+} from '../../src/wallet/lanes/batch-statement.ts'
+import { LaneConnection } from '../../src/wallet/lanes/connection.ts'
+import { limitedCounters, type SpendLimit } from '../../src/wallet/spend-limits.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import { assertBooks, chargeOf, LONG, makeWallets } from './support.ts'
 

@@ -9,7 +9,7 @@ import { createMetrics } from '../../src/platform/metrics.ts'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import type { Settlement } from '../../src/wallet/holds.ts'
 import { keepPartitions, prepareLedger } from '../../src/wallet/jobs.ts'
-import type { Ledger } from '../../src/wallet/lanes.ts'
+import type { CallLedger } from '../../src/wallet/lanes/call-ledger.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import { collectLog } from '../support/log.ts'
 import { assertBooks, chargeOf, makeLedger, makeWallets } from './support.ts'
@@ -30,7 +30,7 @@ async function setUp(wallets: number) {
 }
 
 async function callOnce(
-  ledger: Ledger,
+  ledger: CallLedger,
   clock: FrozenClock,
   wallet_id: string | undefined,
 ): Promise<Settlement> {

@@ -7,7 +7,7 @@ import { FrozenClock } from '../../src/platform/clock.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import type { Settlement } from '../../src/wallet/holds.ts'
 import { sweepHolds } from '../../src/wallet/jobs.ts'
-import { readBalance } from '../../src/wallet/ledger.ts'
+import { readBalance } from '../../src/wallet/postings.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import {
   assertBooks,

@@ -4,10 +4,14 @@ import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import type { HoldRequest } from '../../src/wallet/holds.ts'
-import { LaneConnection } from '../../src/wallet/lane-connection.ts'
-import { transferCredits } from '../../src/wallet/ledger.ts'
-import { type LedgerAnswers, type LedgerBatch, sendBatch } from '../../src/wallet/send.ts'
-import type { SpendLimit } from '../../src/wallet/spend.ts'
+import {
+  type LedgerAnswers,
+  type LedgerBatch,
+  sendBatch,
+} from '../../src/wallet/lanes/batch-statement.ts'
+import { LaneConnection } from '../../src/wallet/lanes/connection.ts'
+import { transferCredits } from '../../src/wallet/postings.ts'
+import type { SpendLimit } from '../../src/wallet/spend-limits.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import { LONG, makeWallets } from './support.ts'
 

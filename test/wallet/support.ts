@@ -10,8 +10,12 @@ import { mintWalletId } from '../../src/wallet/bucket.ts'
 import { checkLedger } from '../../src/wallet/check.ts'
 import type { Hold, SettleRequest } from '../../src/wallet/holds.ts'
 import { startNode } from '../../src/wallet/jobs.ts'
-import { createLedger, type Ledger, type LedgerOptions } from '../../src/wallet/lanes.ts'
-import { openWallet } from '../../src/wallet/ledger.ts'
+import {
+  type CallLedger,
+  type CallLedgerOptions,
+  createCallLedger,
+} from '../../src/wallet/lanes/call-ledger.ts'
+import { openWallet } from '../../src/wallet/postings.ts'
 
 /** The full versions of the tests run with SVC_LONG=1. */
 export const LONG = process.env['SVC_LONG'] === '1'
@@ -21,11 +25,11 @@ export const silent = createLog({ level: 'silent' })
 export async function makeLedger(
   db: Db,
   url: string,
-  options: Partial<LedgerOptions> = {},
-): Promise<Ledger> {
+  options: Partial<CallLedgerOptions> = {},
+): Promise<CallLedger> {
   const clock = options.clock ?? systemClock
   const node = options.node ?? (await startNode(db, { node_id: `test-${mintId()}`, clock }))
-  return createLedger({ url, clock, log: silent, metrics: createMetrics(), node, ...options })
+  return createCallLedger({ url, clock, log: silent, metrics: createMetrics(), node, ...options })
 }
 
 export async function makeWallets(

@@ -3,8 +3,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
-import type { Failure } from '../platform/batch-entry.ts'
-import { connectionConfig, type Statement } from '../platform/db.ts'
+import { connectionConfig, type Statement } from '../../platform/db.ts'
+import type { Failure } from './batch-entry.ts'
 
 export type LaneConnectionOptions = {
   url: string

@@ -3,9 +3,8 @@
 // itself for a row.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GivenUp } from '../platform/batch-entry.ts'
-import { ApiError } from '../platform/errors.ts'
-import { bucketOf, timeOf } from './bucket.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { bucketOf, timeOf } from '../bucket.ts'
 import {
   checkHoldRequest,
   checkSettleRequest,
@@ -13,12 +12,13 @@ import {
   type HoldRequest,
   type Settlement,
   type SettleRequest,
-} from './holds.ts'
+} from '../holds.ts'
+import { limitedCounters, limitReached, roomIsHeld } from '../spend-limits.ts'
+import type { HoldRow, SettleRow } from '../store.ts'
+import { GivenUp } from './batch-entry.ts'
 import { Lane, type LaneOptions } from './lane.ts'
-import { limitedCounters, limitReached, roomIsHeld } from './spend.ts'
-import type { HoldRow, SettleRow } from './store.ts'
 
-export interface Ledger {
+export interface CallLedger {
   /** Throws insufficient_credits (402) or service_unavailable (503); what a 503 held is given back. */
   hold(request: HoldRequest): Promise<Hold>
   /** Charges what was used and gives the rest back. The same hold settles once, however often asked. */
@@ -31,7 +31,7 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-export type LedgerOptions = LaneOptions & {
+export type CallLedgerOptions = LaneOptions & {
   lanes?: number
   /** How long a hold waits for other holds of its wallet before the answer is 402. */
   hold_wait_ms?: number
@@ -42,17 +42,17 @@ const HOLD_WAIT_MS = 1_000
 const POLL_START_MS = 20
 const POLL_LIMIT_MS = 200
 
-export function createLedger(options: LedgerOptions): Ledger {
-  return new LaneLedger(options)
+export function createCallLedger(options: CallLedgerOptions): CallLedger {
+  return new LaneCallLedger(options)
 }
 
-class LaneLedger implements Ledger {
-  readonly #options: LedgerOptions
+class LaneCallLedger implements CallLedger {
+  readonly #options: CallLedgerOptions
   readonly #lanes: Lane[]
   /** Holds that wait for room in their wallet, woken by the settles of this process. */
   readonly #waiting = new Map<string, Set<() => void>>()
 
-  constructor(options: LedgerOptions) {
+  constructor(options: CallLedgerOptions) {
     this.#options = options
     this.#lanes = Array.from({ length: options.lanes ?? LANES }, () => new Lane(options))
   }

@@ -1,6 +1,6 @@
 // One item on its way through a batcher, from the queue to its answer.
 
-import { ApiError } from './errors.ts'
+import { ApiError } from '../../platform/errors.ts'
 
 /**
  * What a failed batch means. `retry`: the outcome is unknown or the server is away, and the items are safe

@@ -1,11 +1,11 @@
 // One batch, one statement, one commit: items as columns on the way out, rows in item order on the way back.
 
-import { toJson } from '../platform/money.ts'
-import { bucketOf } from './bucket.ts'
-import type { Hold, HoldRequest, SettleRequest } from './holds.ts'
-import type { LaneConnection } from './lane-connection.ts'
-import { limitedCounters } from './spend.ts'
-import { HOLD_BATCH, type HoldRow, LEDGER_BATCH, SETTLE_BATCH, type SettleRow } from './store.ts'
+import { toJson } from '../../platform/money.ts'
+import { bucketOf } from '../bucket.ts'
+import type { Hold, HoldRequest, SettleRequest } from '../holds.ts'
+import { limitedCounters } from '../spend-limits.ts'
+import { HOLD_BATCH, type HoldRow, LEDGER_BATCH, SETTLE_BATCH, type SettleRow } from '../store.ts'
+import type { LaneConnection } from './connection.ts'
 
 /** Without a charge, the hold is given back. */
 export type SettleItem = { hold: Hold; charge?: SettleRequest }

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
-import { createDatabase, openDb, sql } from '../../test/support/database.ts'
-import { collectLog } from '../../test/support/log.ts'
+import { createDatabase, openDb, sql } from '../../../test/support/database.ts'
+import { collectLog } from '../../../test/support/log.ts'
 import {
   assertBooks,
   chargeOf,
   holdOf,
   makeLedger,
   makeWallets,
-} from '../../test/wallet/support.ts'
-import { GivenUp } from '../platform/batch-entry.ts'
-import { classifyFailure, UnknownOutcome } from './lane-connection.ts'
+} from '../../../test/wallet/support.ts'
+import { GivenUp } from './batch-entry.ts'
+import { classifyFailure, UnknownOutcome } from './connection.ts'
 
 function sqlError(code: string): DatabaseError {
   const error = new DatabaseError('made up', 0, 'error')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '../../platform/errors.ts'
 import { GivenUp } from './batch-entry.ts'
 import type { BatcherOptions, Blocking } from './batcher.ts'
-import { ApiError } from './errors.ts'
 import { LIMITS, make, Wanted } from './test-batcher.ts'
 
 describe('a batcher with a siding', () => {

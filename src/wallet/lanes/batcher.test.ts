@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '../../platform/errors.ts'
 import { GivenUp } from './batch-entry.ts'
-import { ApiError } from './errors.ts'
 import { LIMITS, make, Wanted } from './test-batcher.ts'
 
 const range = (count: number) => Array.from({ length: count }, (_, index) => index)

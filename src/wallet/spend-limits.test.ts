@@ -27,7 +27,7 @@ import {
   spendCounter,
   spendPeriod,
   spentThroughApps,
-} from './spend.ts'
+} from './spend-limits.ts'
 
 const url = await createDatabase()
 const db = openDb(url)

@@ -1,17 +1,17 @@
 // One lane: at most one batch under way, one statement and one commit for the holds and the settlements in it. A
 // settlement comes first, so that the holds beside it have the room it gives back.
 
-import type { BatchEvent } from '../platform/batch-entry.ts'
-import { Batcher } from '../platform/batcher.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Log } from '../platform/log.ts'
-import type { LedgerMetrics } from '../platform/metrics.ts'
-import { bucketOf } from './bucket.ts'
-import type { HoldRequest } from './holds.ts'
-import type { GatewayNode } from './jobs.ts'
-import { classifyFailure, LaneConnection } from './lane-connection.ts'
-import { type SettleItem, sendBatch } from './send.ts'
-import { type HoldRow, SELECT_FREE_WALLETS, type SettleRow } from './store.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Log } from '../../platform/log.ts'
+import type { LedgerMetrics } from '../../platform/metrics.ts'
+import { bucketOf } from '../bucket.ts'
+import type { HoldRequest } from '../holds.ts'
+import type { GatewayNode } from '../jobs.ts'
+import { type HoldRow, SELECT_FREE_WALLETS, type SettleRow } from '../store.ts'
+import type { BatchEvent } from './batch-entry.ts'
+import { type SettleItem, sendBatch } from './batch-statement.ts'
+import { Batcher } from './batcher.ts'
+import { classifyFailure, LaneConnection } from './connection.ts'
 
 export type LaneOptions = {
   url: string

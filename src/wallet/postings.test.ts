@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test'
 import { createDatabase, openDb, sql } from '../../test/support/database.ts'
 import { mintId } from '../platform/tokens.ts'
 import { mintWalletId } from './bucket.ts'
-import { grantCredits, openWallet, readBalance, transferCredits } from './ledger.ts'
+import { grantCredits, openWallet, readBalance, transferCredits } from './postings.ts'
 
 const url = await createDatabase()
 const db = openDb(url)

@@ -1,0 +1,135 @@
+-- Places holds: grants as much as fits between p_min and p_max, item after item in the order given, the
+-- exact decision one caller after another would get. (A prefix sum in one statement is not the same: a
+-- refused large request would block a later small one.) States:
+--   granted        the hold is open; also when the same id asks again
+--   blocked        other open holds are in the way; waiting may help
+--   insufficient   the wallet does not have the minimum
+--   limit_reached  a spend limit does not have the minimum; limit_owner_id says whose, the first in the
+--                  order given
+--   no_wallet, conflict (the id is another wallet's hold): a bug of the caller
+-- Any number of limits may bind an item: p_limit_items has the place of the item that each limit binds, those
+-- of one item side by side and no counter twice.
+-- Plans are made once and pinned to index look-ups: they do not depend on the statistics of tables that
+-- change shape, and a batch of one is not planned anew each time.
+create or replace function hold_batch(
+  p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_min bigint[], p_max bigint[],
+  p_limit_items integer[], p_limit_buckets smallint[], p_limit_owner_ids uuid[], p_limit_periods date[],
+  p_limit_credits bigint[],
+  p_node_id text, p_node_epoch bigint, p_now timestamptz, p_expires_at timestamptz
+) returns table (item integer, state text, granted bigint, limit_owner_id uuid)
+language plpgsql set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  r record;
+  w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint;
+  l_counters integer[]; l_spent bigint[]; l_held bigint[]; l_first integer; l integer; k integer;
+  room bigint; v_state text; v_granted bigint; v_limit_owner_id uuid;
+  -- Answers stand at the place of their item, so that columns zip without a join.
+  o_states text[] := array_fill(null::text, array[cardinality(p_ids)]);
+  o_granted bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
+  o_limit_owner_ids uuid[] := array_fill(null::uuid, array[cardinality(p_ids)]);
+  u_buckets smallint[]; u_ids uuid[]; u_held bigint[];
+  with_limits boolean := p_limit_items <> '{}';
+begin
+  -- A statement of its own: the next one then sees what this one waited for.
+  perform 1 from wallet w
+  where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i))
+  order by w.bucket, w.id
+  for no key update;
+
+  if with_limits then
+    select t.counters, t.spent, t.held into l_counters, l_spent, l_held
+    from take_spend_counters(p_limit_buckets, p_limit_owner_ids, p_limit_periods) t;
+  end if;
+
+  for r in
+    select u.ordinality::integer as item, u.*, w.posted, w.held,
+      h.amount as open_amount, h.wallet_id as open_wallet_id
+    from unnest(p_buckets, p_ids, p_wallet_ids, p_min, p_max) with ordinality
+      as u (bucket, id, wallet_id, min, max)
+    left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
+    left join hold h on h.bucket = u.bucket and h.id = u.id
+    order by u.bucket, u.wallet_id, u.ordinality
+  loop
+    if w_id is distinct from r.wallet_id then
+      if w_id is not null then
+        u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id; u_held := u_held || w_held;
+      end if;
+      w_bucket := r.bucket; w_id := r.wallet_id; w_posted := r.posted; w_held := r.held;
+    end if;
+
+    room := w_posted - w_held; v_granted := null; v_limit_owner_id := null;
+    if with_limits then
+      l_first := array_position(p_limit_items, r.item); l := l_first;
+      while p_limit_items[l] = r.item loop
+        k := l_counters[l];
+        room := least(room, p_limit_credits[l] - l_spent[k] - l_held[k]);
+        if v_limit_owner_id is null and p_limit_credits[l] - l_spent[k] < r.min then
+          v_limit_owner_id := p_limit_owner_ids[l];
+        end if;
+        l := l + 1;
+      end loop;
+    end if;
+
+    if w_posted is null then
+      v_state := 'no_wallet';
+    elsif r.open_amount is not null then
+      v_state := case when r.open_wallet_id = r.wallet_id then 'repeated' else 'conflict' end;
+      v_granted := r.open_amount;
+    elsif room >= r.min then
+      v_state := 'granted';
+      v_granted := least(r.max, room);
+      w_held := w_held + v_granted;
+      if with_limits and l_first is not null then
+        foreach k in array l_counters[l_first:l - 1] loop
+          l_held[k] := l_held[k] + v_granted;
+        end loop;
+      end if;
+    elsif w_posted < r.min then
+      v_state := 'insufficient';
+    elsif v_limit_owner_id is not null then
+      v_state := 'limit_reached';
+      o_limit_owner_ids[r.item] := v_limit_owner_id;
+    else
+      v_state := 'blocked';
+    end if;
+    o_states[r.item] := v_state; o_granted[r.item] := v_granted;
+  end loop;
+  if w_id is not null then
+    u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id; u_held := u_held || w_held;
+  end if;
+
+  update wallet w set held = u.held
+  from unnest(u_buckets, u_ids, u_held) as u (bucket, id, held)
+  where w.bucket = u.bucket and w.id = u.id and w.held <> u.held;
+
+  with limits as materialized (
+    select u.item, array_agg(u.bucket order by u.place) as buckets,
+      array_agg(u.owner_id order by u.place) as owner_ids, array_agg(u.period order by u.place) as periods
+    from unnest(p_limit_items, p_limit_buckets, p_limit_owner_ids, p_limit_periods) with ordinality
+      as u (item, bucket, owner_id, period, place)
+    group by u.item
+  )
+  insert into hold (bucket, id, wallet_id, amount, node_id, node_epoch, created_at, expires_at,
+    spend_buckets, spend_owner_ids, spend_periods)
+  select o.bucket, o.id, o.wallet_id, o.granted, p_node_id, p_node_epoch, p_now, p_expires_at,
+    limits.buckets, limits.owner_ids, limits.periods
+  from unnest(p_buckets, p_ids, p_wallet_ids, o_states, o_granted) with ordinality
+    as o (bucket, id, wallet_id, state, granted, item)
+  left join limits on limits.item = o.item
+  where o.state = 'granted';
+
+  if with_limits then
+    perform add_spend(array_agg(u.bucket), array_agg(u.owner_id), array_agg(u.period),
+      array_agg(0::bigint), array_agg(o_granted[u.item]))
+    from unnest(p_limit_items, p_limit_buckets, p_limit_owner_ids, p_limit_periods)
+      as u (item, bucket, owner_id, period)
+    where o_states[u.item] = 'granted';
+  end if;
+
+  return query
+  select o.ordinality::integer, case o.state when 'repeated' then 'granted' else o.state end, o.granted,
+    o.limit_owner_id
+  from unnest(o_states, o_granted, o_limit_owner_ids) with ordinality
+    as o (state, granted, limit_owner_id);
+end $$;

@@ -1,0 +1,92 @@
+-- Posts movements other than usage: item i moves p_amounts[i] into the wallet (out of it if negative)
+-- against a counter account. Answers one row for each item: posted, repeated (the same id was posted
+-- before), no_wallet, insufficient or overflow. Nothing is written for the last three.
+create or replace function post_batch(
+  p_buckets smallint[], p_tx uuid[], p_wallet_ids uuid[], p_amounts bigint[], p_kinds text[],
+  p_counter_accounts text[], p_counter_owners uuid[], p_descriptions text[], p_events text[]
+) returns table (item integer, state text, balance_before bigint, balance_after bigint)
+language plpgsql set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  r record;
+  w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint; w_seq bigint;
+  o_items integer[]; o_states text[]; o_before bigint[]; o_after bigint[]; o_seqs bigint[];
+  u_buckets smallint[]; u_ids uuid[]; u_posted bigint[]; u_seqs bigint[];
+begin
+  perform 1 from wallet w
+  where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i))
+  order by w.bucket, w.id
+  for no key update;
+
+  for r in
+    select u.ordinality::integer as item, u.bucket, u.wallet_id, u.tx, u.amount,
+      w.posted, w.held, w.seq, j.balance_after as j_after, j.amount as j_amount
+    from unnest(p_buckets, p_tx, p_wallet_ids, p_amounts) with ordinality
+      as u (bucket, tx, wallet_id, amount)
+    left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
+    left join journal j on j.bucket = u.bucket and j.tx = u.tx and j.at = id_time(u.tx) and j.line = 1
+    order by u.bucket, u.wallet_id, u.ordinality
+  loop
+    if w_id is distinct from r.wallet_id then
+      if w_id is not null then
+        u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id;
+        u_posted := u_posted || w_posted; u_seqs := u_seqs || w_seq;
+      end if;
+      w_bucket := r.bucket; w_id := r.wallet_id;
+      w_posted := r.posted; w_held := r.held; w_seq := r.seq;
+    end if;
+    o_items := o_items || r.item;
+    if w_posted is null then
+      o_states := o_states || 'no_wallet'::text;
+    elsif r.j_after is not null then
+      if r.j_amount <> r.amount then
+        raise exception 'journal transaction % exists with another amount', r.tx
+        using errcode = 'unique_violation', constraint = 'journal_pkey';
+      end if;
+      o_states := o_states || 'repeated'::text;
+      o_before := o_before || r.j_after - r.j_amount; o_after := o_after || r.j_after;
+      o_seqs := o_seqs || null::bigint;
+      continue;
+    elsif r.amount < 0 and w_posted - w_held + r.amount < 0 then
+      o_states := o_states || 'insufficient'::text;
+    elsif w_posted + r.amount > 9007199254740991 then
+      o_states := o_states || 'overflow'::text;
+    else
+      o_states := o_states || 'posted'::text;
+      o_before := o_before || w_posted; o_after := o_after || w_posted + r.amount;
+      w_posted := w_posted + r.amount; w_seq := w_seq + 1;
+      o_seqs := o_seqs || w_seq;
+      continue;
+    end if;
+    o_before := o_before || w_posted; o_after := o_after || w_posted; o_seqs := o_seqs || null::bigint;
+  end loop;
+  if w_id is not null then
+    u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id;
+    u_posted := u_posted || w_posted; u_seqs := u_seqs || w_seq;
+  end if;
+
+  update wallet w set posted = u.posted, seq = u.seq
+  from unnest(u_buckets, u_ids, u_posted, u_seqs) as u (bucket, id, posted, seq)
+  where w.bucket = u.bucket and w.id = u.id and w.seq <> u.seq;
+
+  insert into journal
+    (bucket, tx, line, at, account, owner, amount, wallet_seq, balance_after, kind, description)
+  select p_buckets[o.item], p_tx[o.item], l.line, id_time(p_tx[o.item]), l.account, l.owner, l.amount,
+    l.wallet_seq, l.balance_after, p_kinds[o.item], l.description
+  from unnest(o_items, o_states, o_after, o_seqs) as o (item, state, balance_after, seq)
+  cross join lateral (values
+    (1::smallint, 'wallet', p_wallet_ids[o.item], p_amounts[o.item], o.seq, o.balance_after,
+      p_descriptions[o.item]),
+    (2::smallint, p_counter_accounts[o.item], p_counter_owners[o.item], -p_amounts[o.item], null, null,
+      null)
+  ) as l (line, account, owner, amount, wallet_seq, balance_after, description)
+  where o.state = 'posted';
+
+  insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
+  select p_buckets[o.item], p_wallet_ids[o.item], p_tx[o.item], 'balance.updated',
+    p_events[o.item]::jsonb, o.balance_before, o.balance_after, id_time(p_tx[o.item])
+  from unnest(o_items, o_states, o_before, o_after) as o (item, state, balance_before, balance_after)
+  where o.state = 'posted' and p_events[o.item] is not null;
+
+  return query select * from unnest(o_items, o_states, o_before, o_after);
+end $$;

@@ -1,0 +1,52 @@
+-- The second half of settle_batch: journal, usage, earning and outbox rows of what was charged.
+create or replace function record_usage(
+  p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_cost bigint[], p_usage json,
+  p_states text[], p_charged bigint[], p_short bigint[], p_before bigint[], p_after bigint[],
+  p_seqs bigint[]
+) returns void language plpgsql as $$
+begin
+  if not (p_states && array['settled', 'late']) then
+    return;
+  end if;
+  with usage as (
+    select o.*, id_time(o.id) as at, greatest(0, o.charged - o.cost) as markup
+    from rows from (
+      unnest(p_buckets, p_ids, p_wallet_ids, p_cost, p_states, p_charged, p_short, p_before, p_after,
+        p_seqs),
+      json_populate_recordset(null::usage_description, p_usage)
+    ) as o (bucket, id, wallet_id, cost, state, charged, short, balance_before, balance_after, seq,
+      developer_id, key_id, billing_mode, model, client_id, external_user_id, input_tokens,
+      cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated, details, event)
+    where o.state in ('settled', 'late')
+  ), lines as (
+    insert into journal (bucket, tx, line, at, account, owner, amount, wallet_seq, balance_after, kind)
+    select u.bucket, u.id, l.line, u.at, l.account, l.owner, l.amount, l.seq, l.balance_after, 'usage'
+    from usage u
+    cross join lateral (values
+      (1::smallint, 'wallet', u.wallet_id, -u.charged, u.seq, u.balance_after),
+      (2::smallint, 'revenue', null, u.cost, null, null),
+      (3::smallint, 'dev_payable', u.developer_id, u.markup, null, null),
+      (4::smallint, 'write_off', null, least(0, u.charged - u.cost), null, null)
+    ) as l (line, account, owner, amount, seq, balance_after)
+    where l.amount <> 0
+  ), events as (
+    insert into usage_event (bucket, id, at, wallet_id, developer_id, key_id, billing_mode, model,
+      client_id, external_user_id, credits_used, cost_credits, markup_credits, shortfall_credits,
+      balance_before, balance_after, input_tokens, cached_input_tokens, cache_write_tokens,
+      output_tokens, reasoning_tokens, estimated, state, details)
+    select u.bucket, u.id, u.at, u.wallet_id, u.developer_id, u.key_id, u.billing_mode, u.model,
+      u.client_id, u.external_user_id, u.charged, u.cost, u.markup, u.short,
+      u.balance_before, u.balance_after, u.input_tokens, u.cached_input_tokens, u.cache_write_tokens,
+      u.output_tokens, u.reasoning_tokens, u.estimated, u.state, u.details
+    from usage u
+  ), earnings as (
+    insert into developer_earning (bucket, id, developer_id, amount, usage_at)
+    select u.bucket, u.id, u.developer_id, u.markup, u.at
+    from usage u
+    where u.markup > 0
+  )
+  insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
+  select u.bucket, u.wallet_id, u.id, 'usage.completed', u.event, u.balance_before, u.balance_after, u.at
+  from usage u
+  where u.event is not null;
+end $$;
