@@ -50,7 +50,7 @@ async function measure(url: string): Promise<void> {
       const ledger = await makeLedger(db, url, options)
       await run(ledger, wallets, { callers, seconds: 1 })
       const result = await run(ledger, wallets, { callers, seconds: SECONDS })
-      await ledger.close()
+      await ledger.stop()
       print(title, result)
       return result.pairs / result.seconds
     }

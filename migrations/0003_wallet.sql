@@ -3,7 +3,8 @@
 --   * Whoever changes a wallet, its holds or its chain locks the wallet's row first, several in the order
 --     (bucket, id). There are no foreign keys to wallet: they would lock the hot row a second time.
 --   * Every row carries its wallet's bucket, and no journal transaction spans two buckets.
---   * Time comes from the caller or from the id (UUIDv7), never from the server's clock.
+--   * Times of business come from the caller or from the id (UUIDv7). Leases, deadlines and expiry are judged by the
+--     server's clock alone: callers' clocks differ.
 
 -- Constraints call these two for every row they check. In plpgsql, because the body of an SQL function is read from
 -- the catalog and planned again by each statement that writes the table, and a small batch has few rows to share
@@ -44,13 +45,11 @@ create table wallet (
 -- Open holds only: settling, voiding and expiry delete the row, so nothing can be resolved twice.
 create table hold (
   amount bigint not null,
-  node_epoch bigint not null,
-  created_at timestamptz not null,
   expires_at timestamptz not null,
   bucket smallint not null,
   id uuid not null,
   wallet_id uuid not null,
-  node_id text not null,
+  node_id uuid not null,
   -- The counters of the spend limits that this hold is part of, null if there are none.
   spend_buckets smallint[],
   spend_owner_ids uuid[],
@@ -74,11 +73,12 @@ create table spend_counter (
   constraint spend_counter_is_never_negative check (spent >= 0 and held >= 0)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- One row for each process that may place holds. A hold whose node has no live lease is given back.
+-- One row for each process that may place holds: its lease. The process counts `beat` up every few seconds. Whoever
+-- sees it unchanged for the whole time of a lease deletes the row, and the node's holds are given back.
 create table gateway_node (
-  node_id text primary key,
-  epoch bigint not null,
-  lease_until timestamptz not null
+  beat bigint not null,
+  beaten_at timestamptz not null,
+  node_id uuid primary key
 ) with (fillfactor = 50);
 
 -- The book. Accounts: wallet (owner = wallet), transit (owner = transfer), dev_payable (owner = developer),
@@ -302,4 +302,16 @@ create type usage_description as (
   developer_id uuid, key_id uuid, billing_mode text, model text, client_id text, external_user_id text,
   input_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint, output_tokens bigint,
   reasoning_tokens bigint, estimated boolean, details jsonb, event jsonb
+);
+
+-- What travels together in a batch.
+create type hold_item as (
+  bucket smallint, id uuid, wallet_id uuid, min_credits bigint, max_credits bigint, grows boolean,
+  -- By the server's clock. A hold that is decided later is refused: its caller has given it up.
+  deadline timestamptz
+);
+
+-- A spend limit that binds an item of the batch, by the item's place. Those of one item stand side by side.
+create type limit_item as (
+  item integer, bucket smallint, owner_id uuid, period date, limit_credits bigint
 );

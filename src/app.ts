@@ -67,7 +67,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   fundingRoutes(app, { ...parts, readLinkedUser, readConnectedUser })
   usageRoutes(app, parts)
   catalogRoutes(app, parts)
-  gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.wallet.ledger })
+  gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.call_ledger })
   options.addRoutes?.(app)
   addMethodNotAllowed(app, routes)
 

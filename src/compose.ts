@@ -18,7 +18,7 @@ import { InvalidationFeed } from './platform/invalidation.ts'
 import type { Log } from './platform/log.ts'
 import { createMailer } from './platform/mail.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
-import { LiveLedger } from './wallet/live-ledger.ts'
+import { CallLedger } from './wallet/lanes/call-ledger.ts'
 
 export type Parts = ReturnType<typeof compose>
 
@@ -57,7 +57,12 @@ export function compose(options: ComposeOptions) {
     http_client,
     upstreams: createProviders(config, http_client),
     drains: { open: 0 },
-    wallet: new LiveLedger({ db, url: options.database_url, clock, log, metrics }),
+    call_ledger: new CallLedger({
+      url: options.database_url,
+      folder: path.join(config.DATA_DIR, 'unposted'),
+      log,
+      metrics,
+    }),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
     lifecycle: createLifecycle(),
@@ -70,7 +75,7 @@ export function compose(options: ComposeOptions) {
 }
 
 export async function closeParts(parts: Parts): Promise<void> {
-  await parts.wallet.stop()
+  await parts.call_ledger.stop()
   await parts.feed.stop()
   await parts.limits.close()
   parts.mailer.close()

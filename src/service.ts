@@ -15,7 +15,7 @@ import { Bag } from './platform/bag.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { type Job, Worker } from './platform/worker.ts'
-import { leaseJob, prepareLedger, walletJobs } from './wallet/jobs.ts'
+import { postKeptJob, prepareLedger, walletJobs } from './wallet/jobs.ts'
 
 /** How long a database that is still starting is waited for. */
 const DATABASE_WAIT_MS = 60_000
@@ -65,7 +65,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await migrateWhenReachable(database_url, log, signal)
     await parts.feed.start()
     await prepareLedger(parts)
-    await parts.wallet.start()
+    await parts.call_ledger.start()
     worker.start(jobsOf(parts))
     parts.lifecycle.phase = 'ready'
     const address = early_address ?? (await listen())
@@ -150,11 +150,13 @@ function jobsOf(parts: Parts): Job[] {
     public_url: config.PUBLIC_URL,
     onMail: (purpose, outcome) => metrics.mails.labels(purpose, outcome).inc(),
   })
-  const { node } = parts.wallet
+  const own_node_id = parts.call_ledger.node_id
   return [
-    leaseJob({ ...parts, node }),
+    postKeptJob(parts.call_ledger),
     ...(config.ROLE === 'worker' ? [] : [lastUsedJob(parts.db, parts.last_used)]),
-    ...(config.ROLE === 'api' ? [] : [...background, ...oauthJobs(parts), ...walletJobs(parts)]),
+    ...(config.ROLE === 'api'
+      ? []
+      : [...background, ...oauthJobs(parts), ...walletJobs({ ...parts, own_node_id })]),
   ]
 }
 

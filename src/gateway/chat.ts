@@ -126,17 +126,7 @@ async function conclude(
   try {
     return await settleCall(parts, call, order, answer.record())
   } catch (error) {
-    void giveBack(parts, order)
     throw withoutRetry(error)
-  }
-}
-
-/** A call that cannot be charged must not block the wallet as well; if this fails too, the hold expires. */
-async function giveBack(parts: ChatParts, order: Order): Promise<void> {
-  try {
-    await parts.ledger().release(order.hold)
-  } catch (error) {
-    parts.log.warn({ err: error, hold: order.hold.id }, 'a hold is left to expire')
   }
 }
 

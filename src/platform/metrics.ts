@@ -137,7 +137,7 @@ function createLedgerMetrics(registers: Registry[]) {
     }),
     ledger_failures: new Counter({
       name: 'svc_ledger_failures_total',
-      help: 'Batches that failed (retry, conflict, blocked, refused) and items turned away or given up.',
+      help: 'Batches that failed (unreachable, unknown, failed, conflict, blocked, refused) and items turned away or given up.',
       labelNames: ['kind', 'reason'] as const,
       registers,
     }),
@@ -154,7 +154,23 @@ function createLedgerMetrics(registers: Registry[]) {
     }),
     ledger_leases_lost: new Counter({
       name: 'svc_ledger_leases_lost_total',
-      help: 'Times this process found its lease gone and took a new one; holds of the old one are swept.',
+      help: 'Times this process found that it had been called dead; what it held before is swept.',
+      registers,
+    }),
+    ledger_lease_live: new Gauge({
+      name: 'svc_ledger_lease_live',
+      help: '1 while this process may place holds, 0 while its lease could not be renewed in time.',
+      registers,
+    }),
+    ledger_unposted: new Gauge({
+      name: 'svc_ledger_unposted_settlements',
+      help: 'Settlements that wait on the disk of this process for the database. Above 0 for long is an alarm.',
+      registers,
+    }),
+    ledger_kept: new Counter({
+      name: 'svc_ledger_kept_settlements_total',
+      help: 'Settlements that the database could not take in time: kept on disk, posted later, refused, lost.',
+      labelNames: ['outcome'] as const,
       registers,
     }),
     ledger_audit_failures: new Counter({

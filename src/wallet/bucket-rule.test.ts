@@ -61,10 +61,10 @@ describe('the bucket rule', () => {
     assert.ok(statements.some((statement) => statement.name === 'wallet.select_balance'))
     assert.deepEqual(offenders(statements), [])
     const calls = statements.filter(({ text }) =>
-      /\b(hold|settle|post)_batch\(|sweep_holds\(/.test(text),
+      /\b(ledger|post)_batch\(|sweep_holds\(/.test(text),
     )
-    assert.equal(calls.length, 4)
-    for (const { text } of calls) assert.match(text, /p_buckets => \$1::smallint\[\]/)
+    assert.equal(calls.length, 3)
+    for (const { text } of calls) assert.match(text, /[ps]_buckets? => \$1::smallint/)
   })
 
   it('holds inside the functions of the database', async () => {

@@ -6,6 +6,7 @@ import { collectLog } from '../../test/support/log.ts'
 import { chargeOf, holdOf, makeLedger, makeWallets } from '../../test/wallet/support.ts'
 import { FrozenClock, systemClock } from '../platform/clock.ts'
 import { createMetrics } from '../platform/metrics.ts'
+import { mintId } from '../platform/tokens.ts'
 import { ALL_BUCKETS, mintWalletId } from './bucket.ts'
 import { checkLedger, proveBook } from './check.ts'
 import { audit, walletJobs } from './jobs.ts'
@@ -25,7 +26,7 @@ await ledger.hold({
     { kind: 'app', owner_id: second, account_id: second, limit_credits: 500n, period: 'month' },
   ],
 })
-await ledger.close()
+await ledger.stop()
 const at = new Date()
 await db.transaction((tx) =>
   transferCredits(tx, {
@@ -146,7 +147,7 @@ describe('the ledger check', () => {
     for (let i = 0; i < 5; i++) assert.equal((await checkLedger(db)).ok, true)
     stop.abort()
     assert.ok((await Promise.all(calls)).every((count) => count > 0))
-    await busy.close()
+    await busy.stop()
   })
 })
 
@@ -160,7 +161,7 @@ describe('the audit', () => {
     const clock = new FrozenClock(new Date())
     const metrics = createMetrics()
     const { log, lines } = collectLog()
-    const jobs = walletJobs({ db: gone, clock, log, metrics })
+    const jobs = walletJobs({ db: gone, clock, log, metrics, own_node_id: mintId() })
     const job = jobs.find(({ name }) => name === 'wallet.audit')
     assert.ok(job)
     const run = () => assert.rejects(job.run(new AbortController().signal))

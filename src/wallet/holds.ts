@@ -3,7 +3,7 @@
 import { ApiError } from '../platform/errors.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
 import { bucketOf } from './bucket.ts'
-import type { LimitedCounter, SpendLimit } from './spend-limits.ts'
+import { type LimitedCounter, limitedCounters, type SpendLimit } from './spend-limits.ts'
 
 /** A call is bound by its key's limit and by its user's cap for the app; a list that grows is a mistake. */
 const SPEND_LIMITS_MAX = 8
@@ -15,6 +15,11 @@ export type HoldRequest = {
   /** As much as fits is held, from the minimum to the maximum. */
   min_credits: bigint
   max_credits: bigint
+  /**
+   * Where the maximum would take most of what is free, less is held at first. The same id asks for more while the
+   * call runs.
+   */
+  grows?: boolean
   /** All of them bind the call. When one refuses it, the first that does is named. */
   spend_limits?: readonly SpendLimit[]
 }
@@ -63,6 +68,12 @@ export type Settlement = {
   shortfall_credits: bigint
   balance_before: bigint
   balance_after: bigint
+}
+
+export function holdOf(request: HoldRequest, amount: bigint): Hold {
+  const { id, wallet_id } = request
+  const spend = limitedCounters(request)
+  return { id, wallet_id, amount, ...(spend.length > 0 && { spend }) }
 }
 
 export function checkHoldRequest(request: HoldRequest): void {

@@ -1,4 +1,4 @@
-// What runs beside the calls: the node's lease, the sweeper, next month's partitions, and the audit.
+// What runs beside the calls: the sweeper, what was kept on disk, next month's partitions, and the audit.
 
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,42 +7,21 @@ import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { LedgerMetrics } from '../platform/metrics.ts'
-import { mintId } from '../platform/tokens.ts'
 import type { Job } from '../platform/worker.ts'
 import { ALL_BUCKETS, BUCKET_COUNT } from './bucket.ts'
 import { checkLedger, type LedgerReport, proveBook } from './check.ts'
 import {
   COUNT_STRAY_ROWS,
-  DELETE_DEAD_NODES,
   DELETE_OLD_IDEMPOTENCY,
   DELETE_OLD_SPEND_COUNTERS,
-  END_NODE,
   MAKE_PARTITIONS,
-  RENEW_LEASE,
-  START_NODE,
-  SWEEP_HOLDS,
 } from './store.ts'
+import { sweepJob } from './sweeper.ts'
 
-/** Shared by the lease and the lanes: a lease that was lost is replaced in place, and the next hold has it. */
-export type GatewayNode = { node_id: string; epoch: bigint }
+export type BackgroundOptions = { db: Db; clock: Clock; log: Log; metrics: LedgerMetrics }
 
-export type WalletJobOptions = {
-  db: Db
-  clock: Clock
-  log: Log
-  metrics: LedgerMetrics
-  node: GatewayNode
-}
-
-type BackgroundOptions = Omit<WalletJobOptions, 'node'>
-
-const LEASE_MS = 15_000
-const BEAT_EVERY_MS = 5_000
-/** Lease and sweep together stay under 20 s, jitter included: no hold outlives its node for longer. */
-const SWEEP_EVERY_MS = 4_000
-const SWEEP_LIMIT = 500
-/** Bounds one run; the next comes in a few seconds. */
-const SWEEP_ROUNDS = 100
+/** How soon settlements that were kept on disk are tried again. */
+const POST_KEPT_EVERY_MS = 10_000
 const PARTITIONS_EVERY_MS = 3_600_000
 const MONTHS_AHEAD = 2
 /** At the start: somebody else may be making them, or a reader be in the way. */
@@ -50,7 +29,6 @@ const PARTITIONS_TRIES = 5
 const PARTITIONS_RETRY_MS = 300
 const AUDIT_EVERY_MS = 5 * 60_000
 const DAY_MS = 24 * 3_600_000
-const FORGET_NODE_AFTER_MS = DAY_MS
 const FORGET_ANSWER_AFTER_MS = 45 * DAY_MS
 const FORGET_SPEND_AFTER_MS = 62 * DAY_MS
 
@@ -72,37 +50,19 @@ export async function prepareLedger(options: BackgroundOptions): Promise<void> {
   }
 }
 
-/** Takes the node's name with a new epoch: holds of its earlier life are now nobody's, and get swept. */
-export async function startNode(
-  db: Db,
-  options: { node_id: string; clock: Clock },
-): Promise<GatewayNode> {
-  const { node_id, clock } = options
-  const [row] = await db.run(START_NODE, [node_id, leaseUntil(clock)])
-  if (!row) throw new Error('a node has an epoch')
-  return { node_id, epoch: row.epoch }
-}
-
-/** Gives the lease back at a clean end, after the ledger has closed. */
-export async function endNode(db: Db, node: GatewayNode): Promise<void> {
-  await db.run(END_NODE, [node.node_id, node.epoch])
-}
-
-/** In every process that places holds. */
-export function leaseJob(options: WalletJobOptions): Job {
-  return { name: 'wallet.lease', every_ms: BEAT_EVERY_MS, run: () => renewLease(options) }
+/** In every process that has calls: whoever stopped here before may have left settlements on disk. */
+export function postKeptJob(ledger: { postKept(): Promise<void> }): Job {
+  return {
+    name: 'wallet.post_kept',
+    every_ms: POST_KEPT_EVERY_MS,
+    run: () => ledger.postKept(),
+  }
 }
 
 /** In processes that do background work; any number of them. */
-export function walletJobs(options: BackgroundOptions): Job[] {
+export function walletJobs(options: BackgroundOptions & { own_node_id: string }): Job[] {
   return [
-    {
-      name: 'wallet.sweep',
-      every_ms: SWEEP_EVERY_MS,
-      run: async (signal) => {
-        await sweepHolds(options, signal)
-      },
-    },
+    sweepJob(options),
     {
       name: 'wallet.partitions',
       every_ms: PARTITIONS_EVERY_MS,
@@ -139,44 +99,6 @@ function auditJob(options: BackgroundOptions): Job {
   }
 }
 
-export async function renewLease(options: WalletJobOptions): Promise<void> {
-  const { db, clock, node, log, metrics } = options
-  const rows = await db.run(RENEW_LEASE, [node.node_id, node.epoch, leaseUntil(clock)])
-  if (rows.length > 0) return
-  // This process stood still so long that its lease was forgotten, or another took its name. Its open holds
-  // will be swept and settle late. Under a new name no other process can lose its lease to this one.
-  const lost = node.node_id
-  Object.assign(node, await startNode(db, { node_id: mintId({ at: clock.now() }), clock }))
-  metrics.ledger_leases_lost.inc()
-  log.error({ alarm: 'ledger_node', node_id: lost, new_node_id: node.node_id }, 'lease lost')
-}
-
-/** Gives back what nobody will resolve; answers how many holds. */
-export async function sweepHolds(
-  options: BackgroundOptions,
-  signal?: AbortSignal,
-): Promise<number> {
-  const { db, clock, log, metrics } = options
-  let swept = 0
-  for (let round = 0; round < SWEEP_ROUNDS; round++) {
-    if (signal?.aborted) break
-    const rows = await db.run(SWEEP_HOLDS, [ALL_BUCKETS, clock.now(), SWEEP_LIMIT])
-    let holds = 0
-    for (const row of rows) {
-      holds += Number(row.holds)
-      metrics.ledger_swept.inc({ reason: row.reason }, Number(row.holds))
-      // A crashed call is not charged; what it cost at the provider is ours.
-      log.warn(
-        { reason: row.reason, holds: Number(row.holds), credits: Number(row.credits) },
-        'swept',
-      )
-    }
-    swept += holds
-    if (holds < SWEEP_LIMIT) break
-  }
-  return swept
-}
-
 /** Looks first and then mends: what stands in a default partition is moved to the partitions it belongs in. */
 export async function keepPartitions(options: BackgroundOptions): Promise<void> {
   const { db, clock, log, metrics } = options
@@ -198,12 +120,11 @@ export async function keepPartitions(options: BackgroundOptions): Promise<void> 
   }
 }
 
-/** Nodes that are long gone, answers nobody will ask for again, days and months that are over. */
+/** Answers nobody will ask for again, days and months that are over. */
 export async function forgetOldRows(
-  options: Pick<WalletJobOptions, 'db' | 'clock'>,
+  options: Pick<BackgroundOptions, 'db' | 'clock'>,
 ): Promise<void> {
   const now_ms = options.clock.now().getTime()
-  await options.db.run(DELETE_DEAD_NODES, [new Date(now_ms - FORGET_NODE_AFTER_MS)])
   const oldest = new Date(now_ms - FORGET_ANSWER_AFTER_MS)
   await options.db.run(DELETE_OLD_IDEMPOTENCY, [ALL_BUCKETS, oldest])
   await options.db.run(DELETE_OLD_SPEND_COUNTERS, [
@@ -235,8 +156,4 @@ export async function audit(
     metrics.ledger_invariant_breaks.inc({ invariant: name }, differences)
     log.error({ alarm: 'ledger', invariant: name, differences, first }, 'ledger alarm')
   }
-}
-
-function leaseUntil(clock: Clock): Date {
-  return new Date(clock.now().getTime() + LEASE_MS)
 }

@@ -6,18 +6,17 @@ import { eventually } from '../../test/support/eventually.ts'
 import {
   assertBooks,
   chargeOf,
+  expireHolds,
   holdOf,
   makeLedger,
   makeWallets,
   silent,
 } from '../../test/wallet/support.ts'
-import { FrozenClock } from '../platform/clock.ts'
 import { ApiError } from '../platform/errors.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { mintId } from '../platform/tokens.ts'
 import { mintWalletId } from './bucket.ts'
 import type { Hold } from './holds.ts'
-import { sweepHolds } from './jobs.ts'
 import {
   limitReached,
   openSpendCounter,
@@ -28,6 +27,7 @@ import {
   spendPeriod,
   spentThroughApps,
 } from './spend-limits.ts'
+import { sweepHolds } from './sweeper.ts'
 
 const url = await createDatabase()
 const db = openDb(url)
@@ -35,8 +35,8 @@ const ledger = await makeLedger(db, url, { hold_wait_ms: 300 })
 /** Waits until a limit decides, however busy the machine is. */
 const patient = await makeLedger(db, url, { hold_wait_ms: 60_000 })
 after(async () => {
-  await ledger.close()
-  await patient.close()
+  await ledger.stop()
+  await patient.stop()
   await db.close()
 })
 
@@ -109,14 +109,13 @@ describe("a key's spend limit", () => {
   })
 
   it('frees what a released or swept hold held', async () => {
-    const clock = new FrozenClock(new Date())
     const wallet_id = await wallet(1_000n)
     const spend_limits = [keyLimit(wallet_id, 100n, 'month')]
     const hold = await ledger.hold({ ...holdOf(wallet_id, 100n), spend_limits })
     await ledger.release(hold)
     const next = await ledger.hold({ ...holdOf(wallet_id, 100n), spend_limits })
-    clock.advance(16 * 60_000)
-    await sweepHolds({ db, clock, log: silent, metrics: createMetrics() })
+    await expireHolds(url)
+    await sweepHolds({ db, log: silent, metrics: createMetrics() })
     const late = await ledger.settle(chargeOf(next, 60n))
     assert.equal(late.state, 'late')
     await assert.rejects(ledger.hold({ ...holdOf(wallet_id, 41n), spend_limits }), /limit/)
@@ -210,12 +209,12 @@ describe('several spend limits', () => {
   })
 
   it('charge a late settle no more than the narrowest leaves, and take back a swept hold on all', async () => {
-    const clock = new FrozenClock(new Date(Date.now() + 21 * 60_000))
     const user = await wallet(1_000n)
     const key = keyLimit(user, 100n, 'total')
     const cap = appCap(user, 80n)
     const hold = await ledger.hold({ ...holdOf(user, 80n), spend_limits: [key, cap] })
-    await sweepHolds({ db, clock, log: silent, metrics: createMetrics() })
+    await expireHolds(url)
+    await sweepHolds({ db, log: silent, metrics: createMetrics() })
     assert.deepEqual(await counted(key), { spent: 0n, held: 0n })
     assert.deepEqual(await counted(cap), { spent: 0n, held: 0n })
     const other = await ledger.hold({ ...holdOf(user, 30n), spend_limits: [cap] })

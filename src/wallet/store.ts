@@ -48,6 +48,8 @@ export const HOLD_STATES = [
   'blocked',
   'insufficient',
   'limit_reached',
+  'too_late',
+  'lease_lapsed',
   'no_wallet',
   'conflict',
 ] as const
@@ -60,29 +62,6 @@ export type HoldRow = {
   limit_owner_id: string | null
 }
 
-const HOLD_PARAMETERS = [
-  'p_buckets smallint[]',
-  'p_ids uuid[]',
-  'p_wallet_ids uuid[]',
-  'p_min bigint[]',
-  'p_max bigint[]',
-  'p_limit_items integer[]',
-  'p_limit_buckets smallint[]',
-  'p_limit_owner_ids uuid[]',
-  'p_limit_periods date[]',
-  'p_limit_credits bigint[]',
-  'p_node_id text',
-  'p_node_epoch bigint',
-  'p_now timestamptz',
-  'p_expires_at timestamptz',
-]
-
-export const HOLD_BATCH = statement<HoldRow>(
-  'wallet.hold_batch',
-  `select item, state, granted, limit_owner_id
-   from hold_batch(${takeInTurn(HOLD_PARAMETERS)})`,
-)
-
 export const SETTLE_STATES = ['settled', 'late', 'voided', 'gone', 'no_wallet', 'conflict'] as const
 
 export type SettleRow = {
@@ -94,26 +73,6 @@ export type SettleRow = {
   balance_after: bigint
 }
 
-const SETTLE_PARAMETERS = [
-  'p_buckets smallint[]',
-  'p_ids uuid[]',
-  'p_wallet_ids uuid[]',
-  'p_used bigint[]',
-  'p_cost bigint[]',
-  'p_limit_items integer[]',
-  'p_limit_buckets smallint[]',
-  'p_limit_owner_ids uuid[]',
-  'p_limit_periods date[]',
-  'p_limit_credits bigint[]',
-  'p_usage json',
-]
-
-export const SETTLE_BATCH = statement<SettleRow>(
-  'wallet.settle_batch',
-  `select item, state, charged, shortfall, balance_before, balance_after
-   from settle_batch(${takeInTurn(SETTLE_PARAMETERS)})`,
-)
-
 /** What only the other kind has is null. */
 export type LedgerRow = ({ kind: 'settle' } & SettleRow) | ({ kind: 'hold' } & HoldRow)
 
@@ -121,60 +80,73 @@ export const LEDGER_BATCH = statement<LedgerRow>(
   'wallet.ledger_batch',
   `select kind, item, state, charged, shortfall, balance_before, balance_after, granted,
      limit_owner_id
-   from ledger_batch(${takeInTurn([
-     ...SETTLE_PARAMETERS.map((parameter) => parameter.replace('p_', 's_')),
-     ...HOLD_PARAMETERS.map((parameter) => parameter.replace('p_', 'h_')),
-   ])})`,
+   from ledger_batch(
+     s_buckets => $1::smallint[],
+     s_ids => $2::uuid[],
+     s_wallet_ids => $3::uuid[],
+     s_used => $4::bigint[],
+     s_cost => $5::bigint[],
+     s_limit_items => $6::integer[],
+     s_limit_buckets => $7::smallint[],
+     s_limit_owner_ids => $8::uuid[],
+     s_limit_periods => $9::date[],
+     s_limit_credits => $10::bigint[],
+     s_usage => $11::json,
+     p_holds => $12::hold_item[],
+     p_hold_limits => $13::limit_item[],
+     p_node_id => $14::uuid,
+     p_lease => $15::interval,
+     p_expires_after => $16::interval
+   )`,
 )
-
-/** The arguments of a call, by name, as $1, $2 and so on. */
-function takeInTurn(parameters: readonly string[]): string {
-  const named = parameters.map((parameter, index) => {
-    const [name, type] = parameter.split(' ')
-    return `${name} => $${index + 1}::${type}`
-  })
-  return named.join(', ')
-}
 
 export type SweepRow = { reason: 'expired' | 'node_lost'; holds: bigint; credits: bigint }
 
 export const SWEEP_HOLDS = statement<SweepRow>(
   'wallet.sweep_holds',
   `select reason, holds, credits
-   from sweep_holds(
-     p_buckets => $1::smallint[],
-     p_now => $2::timestamptz,
-     p_limit => $3::integer
-   )`,
+   from sweep_holds(p_bucket => $1::smallint, p_limit => $2::integer)`,
 )
 
-export const START_NODE = statement<{ epoch: bigint }>(
-  'wallet.start_node',
-  `insert into gateway_node as n (node_id, epoch, lease_until)
-   values ($1::text, 1, $2::timestamptz)
+export const SELECT_BUCKETS_TO_SWEEP = statement<{ bucket: number }>(
+  'wallet.select_buckets_to_sweep',
+  `select distinct h.bucket
+   from hold h
+   where h.bucket = any ($1::smallint[])
+     and (h.expires_at <= clock_timestamp()
+       or not exists (select 1 from gateway_node n where n.node_id = h.node_id))
+   order by h.bucket`,
+)
+
+// Beat 1: there was no lease before this one.
+export const BEAT = statement<{ beat: bigint; server_time: Date }>(
+  'wallet.beat',
+  `insert into gateway_node as n (node_id, beat, beaten_at)
+   values ($1::uuid, 1, clock_timestamp())
    on conflict (node_id) do update
-   set epoch = n.epoch + 1, lease_until = excluded.lease_until
-   returning epoch`,
+   set beat = n.beat + 1, beaten_at = excluded.beaten_at
+   returning beat, beaten_at as server_time`,
 )
 
-export const RENEW_LEASE = statement<{ epoch: bigint }>(
-  'wallet.renew_lease',
-  `update gateway_node
-   set lease_until = $3::timestamptz
-   where node_id = $1::text and epoch = $2::bigint
-   returning epoch`,
+export type NodeRow = { node_id: string; beat: bigint }
+
+export const SELECT_NODES = statement<NodeRow>(
+  'wallet.select_nodes',
+  'select node_id, beat from gateway_node',
 )
 
-export const END_NODE = statement<object>(
-  'wallet.end_node',
+// Not if it has beaten since: then it lives.
+export const DELETE_NODE = statement<{ node_id: string }>(
+  'wallet.delete_node',
   `delete from gateway_node
-   where node_id = $1::text and epoch = $2::bigint`,
+   where node_id = $1::uuid and beat = $2::bigint
+   returning node_id`,
 )
 
-export const DELETE_DEAD_NODES = statement<object>(
-  'wallet.delete_dead_nodes',
+export const END_LEASE = statement<object>(
+  'wallet.end_lease',
   `delete from gateway_node
-   where lease_until < $1::timestamptz`,
+   where node_id = $1::uuid`,
 )
 
 export const MAKE_PARTITIONS = statement<{ name: string }>(
@@ -286,6 +258,17 @@ export const SUM_SPENT_THROUGH_APPS = statement<SpentThroughAppRow>(
      and client_id is not null
    group by client_id
    order by client_id`,
+)
+
+// Those whose row nobody else keeps at this moment.
+export const SELECT_FREE_COUNTERS = statement<{ owner_id: string }>(
+  'wallet.select_free_counters',
+  `select s.owner_id
+   from spend_counter s
+   where (s.bucket, s.owner_id, s.period) in (
+     select u.bucket, u.owner_id, u.period
+     from unnest($1::smallint[], $2::uuid[], $3::date[]) as u (bucket, owner_id, period))
+   for no key update skip locked`,
 )
 
 // Those whose row nobody else keeps at this moment.

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { countTokens } from '../../sandbox/tokens.ts'
-import { sweepHolds } from '../../src/wallet/jobs.ts'
+import { sweepHolds } from '../../src/wallet/sweeper.ts'
 import {
   assertBooksClosed,
   balanceOf,
@@ -369,7 +369,7 @@ test('an answer that cannot be charged any more ends with an error that nobody r
     const request = openChat(dying.url, ask)
     const reading = readReply(request)
     await (stream ? once(request, 'response') : wait(100))
-    await dying.parts.wallet.stop()
+    await dying.parts.call_ledger.stop()
     const reply = await reading
     assert.ok(reply.complete)
     assert.equal(codeOf(reply), 'service_unavailable')

@@ -55,7 +55,7 @@ export async function createApp(
   })
   const app = await buildApp(parts, options.app)
   await parts.feed.start()
-  await parts.wallet.start()
+  await parts.call_ledger.start()
   parts.lifecycle.phase = 'ready'
   let closed = false
   const close = async () => {

@@ -45,7 +45,7 @@ describe('an answer that is lost after the commit', () => {
       (await readBalance(db, wallet_id))?.balance,
       1_000_000n - 10n * BigInt(LOST_ANSWERS + 1),
     )
-    await ledger.close()
+    await ledger.stop()
     await proxy.close()
     await assertBooks(db)
   })
@@ -83,67 +83,61 @@ describe('an answer to holds and settlements that is lost after the commit', () 
     )
     assert.equal(batches?.value, LOST_ANSWERS + 1, 'both went in one batch')
     await ledger.release(open)
-    await ledger.close()
+    await ledger.stop()
     await proxy.close()
     await assertBooks(db)
   })
 })
 
 describe('a database that stops at once', () => {
-  for (const synchronous_holds of [true, false]) {
-    const how = synchronous_holds ? 'synchronous' : 'asynchronous'
-    it(`loses no acknowledged settle with ${how} holds, ${STOPS} times`, async () => {
-      const folder = mkdtempSync(path.join(tmpdir(), 'svc-crash-'))
-      const start = () => startEmbeddedPostgres({ data_dir: folder, log: () => {} })
-      let postgres = await start()
-      const proxy = new Proxy(Number(new URL(postgres.url).port))
-      const url = new URL(postgres.url)
-      url.port = String(await proxy.listen())
-      await migrate(url.toString())
-      const db = new Db({ url: url.toString(), pool_size: 4, application_name: 'svc test' })
-      const wallet_ids = await makeWallets(db, 20, 1_000_000_000n)
-      const ledger = await makeLedger(db, url.toString(), {
-        synchronous_holds,
-        deadline_ms: 20_000,
-      })
-      const acknowledged = new Map<string, string>()
-      const stop = new AbortController()
-      const caller = async (index: number) => {
-        while (!stop.signal.aborted) {
-          try {
-            const hold = await ledger.hold(holdOf(wallet_ids[index % 20] ?? '', 100n))
-            const done = await ledger.settle(chargeOf(hold, 10n, 9n))
-            const { id, credits_used, balance_before, balance_after } = done
-            acknowledged.set(id, `${credits_used} ${balance_before} ${balance_after}`)
-          } catch {
-            await sleep(20)
-          }
+  it(`loses no acknowledged settle, ${STOPS} times`, async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'svc-crash-'))
+    const start = () => startEmbeddedPostgres({ data_dir: folder, log: () => {} })
+    let postgres = await start()
+    const proxy = new Proxy(Number(new URL(postgres.url).port))
+    const url = new URL(postgres.url)
+    url.port = String(await proxy.listen())
+    await migrate(url.toString())
+    const db = new Db({ url: url.toString(), pool_size: 4, application_name: 'svc test' })
+    const wallet_ids = await makeWallets(db, 20, 1_000_000_000n)
+    const ledger = await makeLedger(db, url.toString(), { deadline_ms: 20_000 })
+    const acknowledged = new Map<string, string>()
+    const stop = new AbortController()
+    const caller = async (index: number) => {
+      while (!stop.signal.aborted) {
+        try {
+          const hold = await ledger.hold(holdOf(wallet_ids[index % 20] ?? '', 100n))
+          const done = await ledger.settle(chargeOf(hold, 10n, 9n))
+          const { id, credits_used, balance_before, balance_after } = done
+          acknowledged.set(id, `${credits_used} ${balance_before} ${balance_after}`)
+        } catch {
+          await sleep(20)
         }
       }
-      const callers = Array.from({ length: 64 }, (_, index) => caller(index))
-      for (let round = 0; round < STOPS; round++) {
-        await sleep(300 + Math.random() * 500)
-        const ended = new Promise<string>((resolve) => postgres.onExit(resolve))
-        process.kill(postgres.pid, 'SIGQUIT')
-        await ended
-        postgres = await start()
-        proxy.target_port = Number(new URL(postgres.url).port)
-      }
-      await sleep(300)
-      stop.abort()
-      await Promise.all(callers)
-      await ledger.close()
-      const [row] = await sql<{ late: string }>(
-        url.toString(),
-        "select count(*)::text as late from usage_event where state = 'late'",
-      )
-      console.log(`${how} holds: ${acknowledged.size} acknowledged, ${row?.late} settled late`)
-      await assertNothingLost(url.toString(), acknowledged)
-      await assertBooks(db)
-      await db.close()
-      await proxy.close()
-      await postgres.stop()
-      rmSync(folder, { recursive: true, force: true })
-    })
-  }
+    }
+    const callers = Array.from({ length: 64 }, (_, index) => caller(index))
+    for (let round = 0; round < STOPS; round++) {
+      await sleep(300 + Math.random() * 500)
+      const ended = new Promise<string>((resolve) => postgres.onExit(resolve))
+      process.kill(postgres.pid, 'SIGQUIT')
+      await ended
+      postgres = await start()
+      proxy.target_port = Number(new URL(postgres.url).port)
+    }
+    await sleep(300)
+    stop.abort()
+    await Promise.all(callers)
+    await ledger.stop()
+    const [row] = await sql<{ late: string }>(
+      url.toString(),
+      "select count(*)::text as late from usage_event where state = 'late'",
+    )
+    console.log(`${acknowledged.size} acknowledged, ${row?.late} settled late`)
+    await assertNothingLost(url.toString(), acknowledged)
+    await assertBooks(db)
+    await db.close()
+    await proxy.close()
+    await postgres.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
 })

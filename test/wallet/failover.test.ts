@@ -150,7 +150,7 @@ async function countLost(synchronous: boolean): Promise<Outcome> {
     await sleep(500)
     stop.abort()
     const acknowledged = await calling
-    await ledger.close()
+    await ledger.stop()
     const rows = await sql<{ id: string; numbers: string }>(
       cluster.standby.url,
       `select id, credits_used || ' ' || balance_before || ' ' || balance_after as numbers from usage_event`,
@@ -222,7 +222,7 @@ describe('a failover', { skip: !LONG && 'long' }, () => {
     cluster.wal_link.cutAll()
     const settled = await settling
     assert.equal(settled.balance_after, 990n)
-    await ledger.close()
+    await ledger.stop()
     await db.close()
     await cluster.remove()
   })

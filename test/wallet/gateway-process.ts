@@ -1,14 +1,16 @@
 // A gateway without HTTP, as its own process, to be killed: callers that hold and settle, or move credits,
 // beside the real jobs. Every acknowledged settle is a line on stdout, written before the next call.
 
-import { writeSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { systemClock } from '../../src/platform/clock.ts'
 import { Db } from '../../src/platform/db.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { Worker } from '../../src/platform/worker.ts'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
-import { leaseJob, startNode, walletJobs } from '../../src/wallet/jobs.ts'
-import { type CallLedger, createCallLedger } from '../../src/wallet/lanes/call-ledger.ts'
+import { walletJobs } from '../../src/wallet/jobs.ts'
+import { CallLedger } from '../../src/wallet/lanes/call-ledger.ts'
 import { transferCredits } from '../../src/wallet/postings.ts'
 import type { SpendLimit } from '../../src/wallet/spend-limits.ts'
 import { chargeOf, holdOf, silent } from './support.ts'
@@ -19,7 +21,6 @@ export type GatewayTask = {
   wallet_ids: string[]
   callers: number
   work: 'calls' | 'transfers'
-  synchronous_holds: boolean
   /** What binds every call. They travel as JSON, so their credits come apart from them. */
   limits: Omit<SpendLimit, 'limit_credits'>[]
   limit_credits: number[]
@@ -31,17 +32,11 @@ const spend_limits = task.limits.map((limit, index) => {
 })
 const db = new Db({ url: task.url, pool_size: 16, application_name: task.node_id })
 const metrics = createMetrics()
-const node = await startNode(db, { node_id: task.node_id, clock: systemClock })
-const ledger = createCallLedger({
-  url: task.url,
-  clock: systemClock,
-  log: silent,
-  metrics,
-  node,
-  synchronous_holds: task.synchronous_holds,
-})
-const job_options = { db, clock: systemClock, log: silent, metrics, node }
-const jobs = [leaseJob(job_options), ...walletJobs(job_options)]
+const folder = mkdtempSync(path.join(tmpdir(), 'svc-unposted-'))
+const ledger = new CallLedger({ url: task.url, log: silent, metrics, folder })
+await ledger.start()
+const job_options = { db, clock: systemClock, log: silent, metrics, own_node_id: ledger.node_id }
+const jobs = walletJobs(job_options)
 const worker = new Worker({ log: silent, observe: () => {} })
 worker.start(jobs)
 
@@ -56,8 +51,9 @@ const stopped = new Promise((resolve) => {
 })
 await Promise.all([stopped, ...Array.from({ length: task.callers }, keepGoing)])
 await worker.stop()
-await ledger.close()
+await ledger.stop()
 await db.close()
+rmSync(folder, { recursive: true, force: true })
 
 async function keepGoing(): Promise<void> {
   while (!stop.signal.aborted) {

@@ -26,7 +26,6 @@ export async function startGateway(
   const usual = {
     callers: 32,
     work: 'calls',
-    synchronous_holds: true,
     limits: [],
     limit_credits: [],
   }

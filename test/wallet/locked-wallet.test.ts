@@ -63,7 +63,7 @@ describe('while somebody keeps the row of a wallet', () => {
     await within(OTHERS_WAIT_MS, Promise.all(waiting))
     assert.deepEqual(await readBalance(db, locked), { balance: 940n, held: 40n, available: 900n })
     assert.equal((await readBalance(db, other))?.balance, 790n)
-    await ledger.close()
+    await ledger.stop()
     await assertBooks(db)
   })
 
@@ -81,7 +81,7 @@ describe('while somebody keeps the row of a wallet', () => {
     )
     await locks[1].release()
     await within(OTHERS_WAIT_MS, waits)
-    await ledger.close()
+    await ledger.stop()
     await assertBooks(db)
   })
 
@@ -94,7 +94,7 @@ describe('while somebody keeps the row of a wallet', () => {
     const settled = ledger.settle(chargeOf(before, 60n))
     // Known to hold nothing: not "may or may not".
     await assert.rejects(within(OTHERS_WAIT_MS, refused), /busy/)
-    const closed = ledger.close()
+    const closed = ledger.stop()
     await lock.release()
     assert.equal((await settled).credits_used, 60n)
     await closed

@@ -4,44 +4,27 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import type { HoldRequest } from '../../src/wallet/holds.ts'
-import {
-  type LedgerAnswers,
-  type SettleItem,
-  sendBatch,
-} from '../../src/wallet/lanes/batch-statement.ts'
-import { LaneConnection } from '../../src/wallet/lanes/connection.ts'
+import type { LedgerAnswers, SettleItem } from '../../src/wallet/lanes/batch-statement.ts'
 import { limitedCounters, type SpendLimit } from '../../src/wallet/spend-limits.ts'
-import { createDatabase, openDb, sql } from '../support/database.ts'
-import { assertBooks, chargeOf, LONG, makeWallets } from './support.ts'
+import { createDatabase, openDb } from '../support/database.ts'
+import { assertBooks, chargeOf, LONG, makeBatchWriter, makeWallets } from './support.ts'
 
 const ROUNDS = LONG ? 1_000 : 100
 
 const url = await createDatabase()
 const db = openDb(url)
-const lanes = [1, 2].map(
-  () =>
-    new LaneConnection({
-      url,
-      application_name: 'mixed',
-      synchronous_commit: false,
-      deadline_ms: 10_000,
-    }),
-)
-await sql(url, "insert into gateway_node values ('live', 1, 'infinity')")
+const lanes = [await makeBatchWriter(url), await makeBatchWriter(url)]
 after(async () => {
   await Promise.all(lanes.map((lane) => lane.close()))
   await db.close()
 })
 
 async function send(
-  lane: LaneConnection | undefined,
+  lane: (typeof lanes)[number] | undefined,
   items: { settles?: SettleItem[]; holds?: HoldRequest[] },
 ): Promise<LedgerAnswers> {
   assert.ok(lane)
-  const node = { node_id: 'live', epoch: 1n }
-  const now = new Date()
-  const expires_at = new Date(now.getTime() + 60_000)
-  return await sendBatch(lane, { settles: [], holds: [], ...items, node, now, expires_at })
+  return await lane.write(items)
 }
 
 function ask(wallet_id: string, credits: bigint, spend_limits: SpendLimit[] = []): HoldRequest {

@@ -5,39 +5,43 @@ import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { Client } from 'pg'
 import { ApiError } from '../../src/platform/errors.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import { mintId } from '../../src/platform/tokens.ts'
-import { ALL_BUCKETS, bucketOf, mintWalletId } from '../../src/wallet/bucket.ts'
+import { bucketOf, mintWalletId } from '../../src/wallet/bucket.ts'
 import type { Hold } from '../../src/wallet/holds.ts'
-import { type SettleItem, sendBatch } from '../../src/wallet/lanes/batch-statement.ts'
-import { LaneConnection } from '../../src/wallet/lanes/connection.ts'
+import type { SettleItem } from '../../src/wallet/lanes/batch-statement.ts'
 import { grantCredits, topUp, transferCredits } from '../../src/wallet/postings.ts'
 import { limitedCounters, readSpent, type SpendLimit } from '../../src/wallet/spend-limits.ts'
-import { type HoldRow, type SettleRow, SWEEP_HOLDS } from '../../src/wallet/store.ts'
-import { createDatabase, openDb, sql } from '../support/database.ts'
+import type { HoldRow, SettleRow } from '../../src/wallet/store.ts'
+import { sweepHolds } from '../../src/wallet/sweeper.ts'
+import { createDatabase, openDb } from '../support/database.ts'
 import { LIMITS, Model, type ModelAnswer } from './model.ts'
-import { assertBooks, chargeOf, LONG, makeWallets } from './support.ts'
+import {
+  assertBooks,
+  chargeOf,
+  LONG,
+  makeBatchWriter,
+  makeNode,
+  makeWallets,
+  silent,
+} from './support.ts'
 
 const WALLETS = 10
 const OPENING = 10_000n
 const SEQUENCES = LONG ? 2_000 : 60
 const OPERATIONS = LONG ? 200 : 60
 const START_MS = Date.now()
-const NODE = { node_id: 'live', epoch: 1n }
-const DEAD_NODE = { node_id: 'dead', epoch: 1n }
+const HIDDEN_NODE_ID = mintId()
 
 const url = await createDatabase()
 const db = openDb(url)
-const lane = new LaneConnection({
-  url,
-  application_name: 'model',
-  synchronous_commit: false,
-  deadline_ms: 10_000,
-})
+const metrics = createMetrics()
+const lane = await makeBatchWriter(url)
 const watcher = new Client({ connectionString: url })
 // The database is dropped under it at the end.
 watcher.on('error', () => {})
 await watcher.connect()
-await sql(url, "insert into gateway_node values ('live', 1, 'infinity')")
+const dead_node_id = await makeNode(url)
 after(async () => {
   await watcher.end()
   await lane.close()
@@ -54,6 +58,7 @@ const holdItem = fc.record({
   min: credits,
   extra: fc.bigInt(0n, 3_000n),
   again: fc.nat(9),
+  grows: fc.boolean(),
 })
 /** Which known hold it speaks of, and what it does with it. */
 const settleItem = fc.record({
@@ -99,7 +104,7 @@ type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
 type Batch = Extract<Operation, { kind: 'batch' }>
 type Known = { id: string; wallet: number; limits: readonly number[] }
 type SettleAsk = Known & { used: bigint | undefined; cost: bigint }
-type HoldAsk = Known & { min: bigint; max: bigint }
+type HoldAsk = Known & { min: bigint; max: bigint; grows: boolean }
 
 /** One history: the ledger, the model, and the names they share. */
 class History {
@@ -149,19 +154,20 @@ class History {
     const holds = this.askToHold(operation, new Set(settles.map(({ id }) => id)))
     if (settles.length + holds.length === 0) return
     const expires_ms = this.now_ms + operation.lasts_ms
-    const answers = await sendBatch(lane, {
-      settles: settles.map((ask) => this.settleItem(ask)),
-      holds: holds.map((ask) => ({
-        id: ask.id,
-        wallet_id: this.walletId(ask.wallet),
-        min_credits: ask.min,
-        max_credits: ask.max,
-        spend_limits: this.spendLimits(ask.limits),
-      })),
-      node: operation.dead_node ? DEAD_NODE : NODE,
-      now: new Date(this.now_ms),
-      expires_at: new Date(expires_ms),
-    })
+    const answers = await lane.write(
+      {
+        settles: settles.map((ask) => this.settleItem(ask)),
+        holds: holds.map((ask) => ({
+          id: ask.id,
+          wallet_id: this.walletId(ask.wallet),
+          min_credits: ask.min,
+          max_credits: ask.max,
+          grows: ask.grows,
+          spend_limits: this.spendLimits(ask.limits),
+        })),
+      },
+      operation.dead_node ? dead_node_id : undefined,
+    )
     this.inWalletOrder(settles, (ask, index) => this.checkSettled(ask, answers.settles[index]))
     const { dead_node } = operation
     this.inWalletOrder(holds, (ask, index) =>
@@ -193,7 +199,7 @@ class History {
           ? old
           : { ...fresh, id: mintWalletId(this.walletId(fresh.wallet), new Date(this.now_ms)) }
       taken.add(known.id)
-      return { ...known, min: item.min, max: item.min + item.extra }
+      return { ...known, min: item.min, max: item.min + item.extra, grows: item.grows }
     })
   }
 
@@ -241,8 +247,19 @@ class History {
 
   async sweep(wait_ms: number): Promise<void> {
     this.now_ms += wait_ms
-    const rows = await db.run(SWEEP_HOLDS, [ALL_BUCKETS, new Date(this.now_ms), 1_000_000])
-    const swept = rows.reduce((sum, row) => sum + Number(row.holds), 0)
+    // What the model calls expired or dead is so for the database, by its own clock and its own row.
+    await watcher.query("update hold set expires_at = '-infinity' where id = any ($1)", [
+      this.model.expired(this.now_ms),
+    ])
+    await watcher.query('update gateway_node set node_id = $2 where node_id = $1', [
+      dead_node_id,
+      HIDDEN_NODE_ID,
+    ])
+    const swept = await sweepHolds({ db, log: silent, metrics })
+    await watcher.query('update gateway_node set node_id = $1 where node_id = $2', [
+      dead_node_id,
+      HIDDEN_NODE_ID,
+    ])
     // Holds of earlier histories may go with it.
     assert.ok(swept >= this.model.sweep(this.now_ms))
   }

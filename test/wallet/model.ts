@@ -41,21 +41,27 @@ export class Model {
     }))
   }
 
-  hold(id: string, ask: { min: bigint; max: bigint } & Omit<ModelHold, 'amount'>): ModelAnswer {
-    const { min, max, ...rest } = ask
+  /** An open hold that asks for a larger minimum grows. */
+  hold(
+    id: string,
+    ask: { min: bigint; max: bigint; grows: boolean } & Omit<ModelHold, 'amount'>,
+  ): ModelAnswer {
+    const { min, max, grows, ...rest } = ask
     const open = this.holds.get(id)
-    if (open) return { state: 'granted', granted: open.amount }
+    const own = open?.amount ?? 0n
+    if (open && own >= min) return { state: 'granted', granted: own }
     const wallet = this.#wallet(ask.wallet)
     let free = wallet.posted - wallet.held
     for (const { limit, spent, held } of this.#counters(ask.limits)) {
       free = smaller(free, limit - spent - held)
     }
-    if (free >= min) {
-      const amount = smaller(free, max)
-      wallet.held += amount
-      for (const counter of this.#counters(ask.limits)) counter.held += amount
-      this.holds.set(id, { ...rest, amount })
-      return { state: 'granted', granted: amount }
+    if (own + free >= min) {
+      let more = smaller(free, max - own)
+      if (grows && more > free / 4n) more = smaller(more, larger(min - own, free / 8n))
+      wallet.held += more
+      for (const counter of this.#counters(ask.limits)) counter.held += more
+      this.holds.set(id, { ...(open ?? rest), amount: own + more })
+      return { state: 'granted', granted: own + more }
     }
     if (wallet.posted < min) return { state: 'insufficient' }
     const refused_by = ask.limits.find((index) => {
@@ -94,6 +100,10 @@ export class Model {
 
   release(id: string): ModelAnswer {
     return { state: this.#letGo(id) ? 'voided' : 'gone' }
+  }
+
+  expired(now_ms: number): string[] {
+    return [...this.holds].flatMap(([id, hold]) => (hold.expires_ms <= now_ms ? [id] : []))
   }
 
   sweep(now_ms: number): number {

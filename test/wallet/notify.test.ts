@@ -4,21 +4,27 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { Client } from 'pg'
-import { HOLD_BATCH, SETTLE_BATCH } from '../../src/wallet/store.ts'
+import { LEDGER_BATCH } from '../../src/wallet/store.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import { chargeOf, holdOf, inParallel, makeLedger, makeWallets } from './support.ts'
 
 describe('a hold and its settle', () => {
   it('name NOTIFY in no statement, no function and no trigger they run', async () => {
     const url = await createDatabase()
-    for (const { text } of [HOLD_BATCH, SETTLE_BATCH]) assert.doesNotMatch(text, /notify/i)
+    assert.doesNotMatch(LEDGER_BATCH.text, /notify/i)
     const functions = await sql<{ name: string; text: string }>(
       url,
       `select p.proname as name, pg_get_functiondef(p.oid) as text from pg_proc p
        where p.pronamespace = 'public'::regnamespace and p.prokind = 'f'`,
     )
     const names = functions.map(({ name }) => name)
-    for (const name of ['hold_batch', 'settle_batch', 'record_usage', 'journal_sums_to_zero']) {
+    for (const name of [
+      'ledger_batch',
+      'hold_batch',
+      'settle_batch',
+      'record_usage',
+      'journal_sums_to_zero',
+    ]) {
       assert.ok(names.includes(name), name)
     }
     const notifying = functions.filter(({ text }) => /notify/i.test(text))
@@ -48,7 +54,7 @@ describe('a hold and its settle', () => {
     await inParallel(100, 10, async () => {
       await ledger.settle(chargeOf(await ledger.hold(holdOf(wallet_id, 10n)), 1n))
     })
-    await ledger.close()
+    await ledger.stop()
     // Notifications come in the order of their commits: once this is heard, nothing else is on its way.
     await sql(url, 'notify end_of_test')
     while (heard.length === 0) await listener.query('select 1')

@@ -52,7 +52,7 @@ async function partitions(url: string): Promise<Record<string, number>> {
 describe('the end of a month', () => {
   it('passes three times under load without a failed settle or a stray row', async () => {
     const { url, db, clock, wallet_ids, metrics, log, alarms } = await setUp(4)
-    const ledger = await makeLedger(db, url, { clock })
+    const ledger = await makeLedger(db, url)
     const stop = new AbortController()
     let settled = 0
     const caller = async (wallet_id: string) => {
@@ -68,7 +68,7 @@ describe('the end of a month', () => {
     }
     stop.abort()
     await Promise.all(callers)
-    await ledger.close()
+    await ledger.stop()
     const names = Object.keys(await partitions(url))
     assert.ok(names.length >= 4, names.join())
     assert.ok(!names.includes('journal_default'))
@@ -84,9 +84,9 @@ describe('a service that stood still for more than two months', () => {
     const { url, db, clock, wallet_ids, metrics, log, alarms } = await setUp(1)
     clock.advance(400 * DAY_MS)
     await prepareLedger({ db, clock, log, metrics })
-    const ledger = await makeLedger(db, url, { clock })
+    const ledger = await makeLedger(db, url)
     await callOnce(ledger, clock, wallet_ids[0])
-    await ledger.close()
+    await ledger.stop()
     assert.ok(!('journal_default' in (await partitions(url))))
     await keepPartitions({ db, clock, log, metrics })
     assert.deepEqual(alarms(), [])
@@ -97,7 +97,7 @@ describe('a service that stood still for more than two months', () => {
     const { url, db, clock, wallet_ids, metrics, log, alarms } = await setUp(2)
     const job = { db, clock, log, metrics }
     clock.advance(100 * DAY_MS)
-    const ledger = await makeLedger(db, url, { clock })
+    const ledger = await makeLedger(db, url)
     await callOnce(ledger, clock, wallet_ids[0])
     // One month that is in reach of the job when it comes, and one that is over by then.
     clock.advance(35 * DAY_MS)
@@ -125,16 +125,16 @@ describe('a service that stood still for more than two months', () => {
     )
     assert.deepEqual(again, done)
     await callOnce(ledger, clock, wallet_ids[1])
-    await ledger.close()
+    await ledger.stop()
     await assertBooks(db)
   })
 
   it('leaves the guards on what was moved and on the new default partition', async () => {
     const { url, db, clock, wallet_ids, metrics, log } = await setUp(1)
     clock.advance(100 * DAY_MS)
-    const ledger = await makeLedger(db, url, { clock })
+    const ledger = await makeLedger(db, url)
     await callOnce(ledger, clock, wallet_ids[0])
-    await ledger.close()
+    await ledger.stop()
     await keepPartitions({ db, clock, log, metrics })
     const names = [...Object.keys(await partitions(url)), 'journal_default']
     const guards = await sql<{ name: string; triggers: string }>(
@@ -155,7 +155,7 @@ describe('a service that stood still for more than two months', () => {
     const { url, db, clock, wallet_ids, metrics, log, alarms } = await setUp(1)
     const job = { db, clock, log, metrics }
     clock.advance(100 * DAY_MS)
-    const ledger = await makeLedger(db, url, { clock })
+    const ledger = await makeLedger(db, url)
     await callOnce(ledger, clock, wallet_ids[0])
     const reader = new Client({ connectionString: url })
     await reader.connect()
@@ -166,7 +166,7 @@ describe('a service that stood still for more than two months', () => {
     assert.ok('journal_default' in (await partitions(url)))
     await callOnce(ledger, clock, wallet_ids[0])
     await reader.end()
-    await ledger.close()
+    await ledger.stop()
     await prepareLedger(job)
     assert.ok(!('journal_default' in (await partitions(url))))
     await assertBooks(db)
@@ -175,7 +175,7 @@ describe('a service that stood still for more than two months', () => {
   it('loses no settle while stray rows are moved under load', async () => {
     const { url, db, clock, wallet_ids, metrics, log } = await setUp(4)
     clock.advance(100 * DAY_MS)
-    const ledger = await makeLedger(db, url, { clock })
+    const ledger = await makeLedger(db, url)
     const stop = new AbortController()
     const callers = wallet_ids.map(async (wallet_id) => {
       while (!stop.signal.aborted) await callOnce(ledger, clock, wallet_id)
@@ -185,7 +185,7 @@ describe('a service that stood still for more than two months', () => {
     for (let i = 0; i < 40; i++) await callOnce(ledger, clock, wallet_ids[0])
     stop.abort()
     await Promise.all(callers)
-    await ledger.close()
+    await ledger.stop()
     assert.ok(!('journal_default' in (await partitions(url))))
     await assertBooks(db)
   })

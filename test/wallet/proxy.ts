@@ -15,6 +15,7 @@ export class Proxy {
   readonly #sockets = new Set<net.Socket>()
   readonly #delayed: 'replies' | 'requests'
   #armed = false
+  #refuses = false
   cuts = 0
 
   constructor(target_port: number, delayed: 'replies' | 'requests' = 'replies') {
@@ -36,6 +37,20 @@ export class Proxy {
     this.#armed = true
   }
 
+  /** The server cannot be reached: what is open is cut, what is new is refused. */
+  goAway(): void {
+    this.refuseNew()
+    this.cutAll()
+  }
+
+  refuseNew(): void {
+    this.#refuses = true
+  }
+
+  comeBack(): void {
+    this.#refuses = false
+  }
+
   cutAll(): void {
     for (const socket of this.#sockets) socket.destroy()
   }
@@ -47,6 +62,10 @@ export class Proxy {
   }
 
   #link(client: net.Socket): void {
+    if (this.#refuses) {
+      client.destroy()
+      return
+    }
     const server = net.connect(this.target_port, '127.0.0.1')
     let batch_sent = false
     for (const socket of [client, server]) {

@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FrozenClock } from '../../src/platform/clock.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import type { Settlement } from '../../src/wallet/holds.ts'
-import { sweepHolds } from '../../src/wallet/jobs.ts'
 import { readBalance } from '../../src/wallet/postings.ts'
+import { sweepHolds } from '../../src/wallet/sweeper.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import {
   assertBooks,
   chargeOf,
+  expireHolds,
   holdOf,
   inParallel,
   LONG,
@@ -51,7 +51,7 @@ describe('a hot wallet', () => {
           refused++
         }
       })
-      await ledger.close()
+      await ledger.stop()
       assert.deepEqual({ served, refused }, { served: k, refused: 500 - k })
       assert.deepEqual(await readBalance(db, wallet_id), { balance: 0n, held: 0n, available: 0n })
     }
@@ -66,7 +66,7 @@ describe('a hot wallet', () => {
       await sleep(5)
       await ledger.settle(chargeOf(hold, 500n))
     })
-    await ledger.close()
+    await ledger.stop()
     assert.equal((await readBalance(db, wallet_id))?.balance, 950_000n)
   })
 
@@ -83,7 +83,7 @@ describe('a hot wallet', () => {
       answers.push(await ledger.settle(chargeOf(hold, BigInt(1 + (index % 900)))))
     })
     const rate = POSTINGS / ((performance.now() - started) / 1000)
-    await ledger.close()
+    await ledger.stop()
     const rows = await sql<{ tx: string; amount: string; balance_after: string }>(
       url,
       `select tx, amount::text, balance_after::text from journal
@@ -132,7 +132,7 @@ describe('a single caller', () => {
       await ledger.settle(chargeOf(hold, 10n))
       pairs_ms.push(performance.now() - begun)
     }
-    await ledger.close()
+    await ledger.stop()
     const p50 = quantile(pairs_ms, 0.5)
     console.log(`hold and settle of an idle caller: p50 ${p50.toFixed(1)} ms`)
     const items = (await metrics.ledger_batch_items.get()).values.map(({ value }) => value)
@@ -147,7 +147,6 @@ describe('a settle against the sweeper', () => {
   it(`has exactly one winner, ${RACES} times`, async () => {
     const wallet_id = await wallet(BigInt(RACES) * 100n)
     const ledger = await makeLedger(db, url)
-    const clock = new FrozenClock(new Date(Date.now() + 3_600_000))
     const metrics = createMetrics()
     let swept = 0
     let late = 0
@@ -157,9 +156,10 @@ describe('a settle against the sweeper', () => {
       const holds = await Promise.all(
         Array.from({ length: 10 }, () => ledger.hold(holdOf(wallet_id, 100n))),
       )
+      await expireHolds(url)
       const sweeping = [0, 1].map(async () => {
         await sleep(Math.random() * 3)
-        const holds = await sweepHolds({ db, clock, log: silent, metrics })
+        const holds = await sweepHolds({ db, log: silent, metrics })
         swept += holds
       })
       const settling = holds.map(async (hold) => {
@@ -171,7 +171,7 @@ describe('a settle against the sweeper', () => {
       })
       await Promise.all([...sweeping, ...settling])
     }
-    await ledger.close()
+    await ledger.stop()
     console.log(`${RACES} races: the sweeper won ${swept}, the settle ${RACES - swept}`)
     assert.equal(late, swept)
     assert.ok(swept > 0 && swept < RACES, 'both must win sometimes')

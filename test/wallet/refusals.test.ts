@@ -4,28 +4,16 @@ import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import type { HoldRequest } from '../../src/wallet/holds.ts'
-import {
-  type LedgerAnswers,
-  type LedgerBatch,
-  sendBatch,
-} from '../../src/wallet/lanes/batch-statement.ts'
-import { LaneConnection } from '../../src/wallet/lanes/connection.ts'
 import { transferCredits } from '../../src/wallet/postings.ts'
 import type { SpendLimit } from '../../src/wallet/spend-limits.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
-import { LONG, makeWallets } from './support.ts'
+import { LONG, makeBatchWriter, makeWallets } from './support.ts'
 
 const ROUNDS = LONG ? 250 : 65
 
 const url = await createDatabase()
 const db = openDb(url)
-const lane = new LaneConnection({
-  url,
-  application_name: 'refusals',
-  synchronous_commit: false,
-  deadline_ms: 10_000,
-})
-await sql(url, "insert into gateway_node values ('live', 1, 'infinity')")
+const lane = await makeBatchWriter(url)
 after(async () => {
   await lane.close()
   await db.close()
@@ -40,24 +28,24 @@ const limit: SpendLimit = {
   limit_credits: 90n,
   period: 'total',
 }
-await send({ holds: [ask(held_id, 60n, [limit])] })
+await lane.write({ holds: [ask(held_id, 60n, [limit])] })
 
 const REFUSALS = {
   'a hold that the wallet does not cover': async () => {
-    const { holds } = await send({ holds: [ask(free_id, 101n)] })
+    const { holds } = await lane.write({ holds: [ask(free_id, 101n)] })
     assert.equal(holds[0]?.state, 'insufficient')
   },
   'a hold for which others leave no room': async () => {
-    const { holds } = await send({ holds: [ask(held_id, 41n)] })
+    const { holds } = await lane.write({ holds: [ask(held_id, 41n)] })
     assert.equal(holds[0]?.state, 'blocked')
   },
   'a hold that its limit does not cover': async () => {
-    const { holds } = await send({ holds: [ask(held_id, 95n, [limit])] })
+    const { holds } = await lane.write({ holds: [ask(held_id, 95n, [limit])] })
     assert.equal(holds[0]?.state, 'limit_reached')
   },
   'a release of nothing': async () => {
     const hold = { id: mintWalletId(free_id, new Date()), wallet_id: free_id, amount: 1n }
-    const { settles } = await send({ settles: [{ hold }] })
+    const { settles } = await lane.write({ settles: [{ hold }] })
     assert.equal(settles[0]?.state, 'gone')
   },
   'a transfer of more than is free': async () => {
@@ -95,19 +83,4 @@ const EVERY_ROW = TABLES.map(
 function ask(wallet_id: string, credits: bigint, spend_limits: SpendLimit[] = []): HoldRequest {
   const id = mintWalletId(wallet_id, new Date())
   return { id, wallet_id, min_credits: credits, max_credits: credits, spend_limits }
-}
-
-async function send(
-  items: Partial<Pick<LedgerBatch, 'settles' | 'holds'>>,
-): Promise<LedgerAnswers> {
-  const node = { node_id: 'live', epoch: 1n }
-  const expires_at = new Date(Date.now() + 1e6)
-  return await sendBatch(lane, {
-    settles: [],
-    holds: [],
-    ...items,
-    node,
-    now: new Date(),
-    expires_at,
-  })
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../src/platform/clock.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { Worker } from '../../src/platform/worker.ts'
-import { leaseJob, startNode, walletJobs } from '../../src/wallet/jobs.ts'
+import { walletJobs } from '../../src/wallet/jobs.ts'
 import { createDatabase, openDb } from '../support/database.ts'
 import { assertBooks, chargeOf, holdOf, LONG, makeLedger, makeWallets, silent } from './support.ts'
 
@@ -22,10 +22,8 @@ describe('a soak', { skip: !LONG && 'long' }, () => {
     const wallet_ids = await makeWallets(db, 200, 1_000_000_000n)
     const metrics = createMetrics()
     const clock = systemClock
-    const node = await startNode(db, { node_id: 'soak', clock })
-    const ledger = await makeLedger(db, url, { node, metrics })
-    const job_options = { db, clock, log: silent, metrics, node }
-    const jobs = [leaseJob(job_options), ...walletJobs(job_options)]
+    const ledger = await makeLedger(db, url, { metrics })
+    const jobs = walletJobs({ db, clock, log: silent, metrics, own_node_id: ledger.node_id })
     const worker = new Worker({ log: silent, observe: () => {} })
     worker.start(jobs)
     const stop = new AbortController()
@@ -48,7 +46,7 @@ describe('a soak', { skip: !LONG && 'long' }, () => {
     await Promise.all(callers)
     assert.equal(ledger.depth(), 0)
     await worker.stop()
-    await ledger.close()
+    await ledger.stop()
     const growth = second / first - 1
     console.log(
       `${pairs} pairs in ${MINUTES} min, RSS ${(first / MB).toFixed(0)} to ${(second / MB).toFixed(0)} MB`,

@@ -1,6 +1,9 @@
 // What the wallet's tests and its bench share: a ledger on a database, wallets to use, calls to charge.
 
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Db } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -8,14 +11,17 @@ import { createMetrics } from '../../src/platform/metrics.ts'
 import { mintId } from '../../src/platform/tokens.ts'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import { checkLedger } from '../../src/wallet/check.ts'
-import type { Hold, SettleRequest } from '../../src/wallet/holds.ts'
-import { startNode } from '../../src/wallet/jobs.ts'
+import type { Hold, HoldRequest, SettleRequest } from '../../src/wallet/holds.ts'
 import {
-  type CallLedger,
-  type CallLedgerOptions,
-  createCallLedger,
-} from '../../src/wallet/lanes/call-ledger.ts'
+  type LedgerAnswers,
+  type SettleItem,
+  writeBatch,
+} from '../../src/wallet/lanes/batch-statement.ts'
+import { CallLedger, type CallLedgerOptions } from '../../src/wallet/lanes/call-ledger.ts'
+import { LaneConnection } from '../../src/wallet/lanes/connection.ts'
 import { openWallet } from '../../src/wallet/postings.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { sql } from '../support/database.ts'
 
 /** The full versions of the tests run with SVC_LONG=1. */
 export const LONG = process.env['SVC_LONG'] === '1'
@@ -23,13 +29,56 @@ export const LONG = process.env['SVC_LONG'] === '1'
 export const silent = createLog({ level: 'silent' })
 
 export async function makeLedger(
-  db: Db,
+  _db: Db,
   url: string,
   options: Partial<CallLedgerOptions> = {},
 ): Promise<CallLedger> {
-  const clock = options.clock ?? systemClock
-  const node = options.node ?? (await startNode(db, { node_id: `test-${mintId()}`, clock }))
-  return createCallLedger({ url, clock, log: silent, metrics: createMetrics(), node, ...options })
+  const folder = makeTestFolder()
+  const ledger = new CallLedger({ url, log: silent, metrics: createMetrics(), folder, ...options })
+  await ledger.start()
+  return ledger
+}
+
+function makeTestFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-unposted-'))
+  atEnd(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A node that lives without a beat. */
+export async function makeNode(url: string): Promise<string> {
+  const node_id = mintId()
+  await sql(url, "insert into gateway_node (node_id, beat, beaten_at) values ($1, 1, 'infinity')", [
+    node_id,
+  ])
+  return node_id
+}
+
+/** Every open hold is past its time. */
+export async function expireHolds(url: string): Promise<void> {
+  await sql(url, "update hold set expires_at = '-infinity'")
+}
+
+/** Batches as they are written here: no queue, no lane, no lease. */
+export async function makeBatchWriter(url: string) {
+  const connection = new LaneConnection({ url, application_name: 'test', deadline_ms: 10_000 })
+  const live = await makeNode(url)
+  return {
+    write(
+      items: { settles?: readonly SettleItem[]; holds?: readonly HoldRequest[] },
+      node_id = live,
+    ): Promise<LedgerAnswers> {
+      const deadline = new Date(Date.now() + 60_000)
+      return writeBatch(connection, {
+        settles: items.settles ?? [],
+        holds: (items.holds ?? []).map((request) => ({ request, deadline })),
+        node_id,
+        lease_ms: 15_000,
+        expires_after_ms: 3_600_000,
+      })
+    },
+    close: () => connection.close(),
+  }
 }
 
 export async function makeWallets(

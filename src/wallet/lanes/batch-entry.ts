@@ -3,11 +3,12 @@
 import { ApiError } from '../../platform/errors.ts'
 
 /**
- * What a failed batch means. `retry`: the outcome is unknown or the server is away, and the items are safe
- * to send again. Of the others nothing was done. `conflict`: the server asked us to try again; fewer items at once
- * may help. `blocked`: somebody keeps what an item needs. `refused`: some item in it is bad.
+ * What a failed batch means; every batch is safe to send again. `unreachable`: the server is away and nothing was sent.
+ * `unknown`: it was sent, and no answer came. `failed`: the server reported a failure of which nobody can say whose it
+ * is. Of the others nothing was done. `conflict`: the server asked us to try again; fewer items at once may help.
+ * `blocked`: somebody keeps what an item needs. `refused`: some item in it is bad.
  */
-export type Failure = 'retry' | 'conflict' | 'blocked' | 'refused'
+export type Failure = 'unreachable' | 'unknown' | 'failed' | 'conflict' | 'blocked' | 'refused'
 
 /** Where items wait. Those of one queue never take the room of another. */
 export type QueueOptions = {
@@ -15,6 +16,8 @@ export type QueueOptions = {
   /** At most so many of this queue in one batch. */
   batch_limit: number
   queue_limit: number
+  /** How many of it may wait apart from the others, beside those in the queue. */
+  apart_limit: number
   /** New items are refused while the oldest waiting one is older than this. */
   queue_age_limit_ms: number
   /** An item is given up after this long. */
@@ -24,6 +27,7 @@ export type QueueOptions = {
 /** One answer for each item, in the same order. Must be safe to repeat with the same items. */
 export type Send<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
 
+/** What happens to a queue's items that is worth counting. */
 export type BatchEvent<Item> =
   | { kind: 'sent'; items: readonly Item[]; seconds: number }
   | { kind: 'failed'; items: readonly Item[]; failure: Failure; error: unknown }
@@ -36,6 +40,7 @@ export type Entry<Item, Result> = {
   give_up_at: number
   /** It was sent, and nobody knows what became of it. */
   unknown: boolean
+  answered: boolean
   resolve(result: Result): void
   reject(error: unknown): void
 }
@@ -67,12 +72,14 @@ export type Watcher<Item> = {
   observe?: (event: BatchEvent<Item>) => void
 }
 
+export type FailedBatch = { kind: Failure; error: unknown }
+
 /** Sends them once and answers each; nothing is answered where it fails. */
 export async function attempt<Item, Result>(
   entries: Entries<Item, Result>,
   send: Send<Item, Result>,
   { classify, observe }: Watcher<Item>,
-): Promise<{ kind: Failure; error: unknown } | undefined> {
+): Promise<FailedBatch | undefined> {
   const items = entries.map((entry) => entry.item)
   const started = performance.now()
   let results: readonly Result[] | undefined
@@ -81,13 +88,16 @@ export async function attempt<Item, Result>(
     if (results.length !== entries.length) throw new Error('a batch lacks an answer')
   } catch (error) {
     const kind = classify(error)
-    // An answer that lacks one comes after the commit.
-    if (kind === 'retry' || results) for (const entry of entries) entry.unknown = true
+    // An answer that lacks one comes after the commit, and a server that goes away may report that after one.
+    if (kind === 'unknown' || kind === 'failed' || results) {
+      for (const entry of entries) entry.unknown = true
+    }
     observe?.({ kind: 'failed', items, failure: kind, error })
     return { kind, error }
   }
   const answers = results
   entries.forEach((entry, index) => {
+    entry.answered = true
     entry.resolve(answers[index] as Result)
   })
   observe?.({ kind: 'sent', items, seconds: (performance.now() - started) / 1000 })
@@ -97,7 +107,7 @@ export async function attempt<Item, Result>(
 /** Gives up those whose time is over; answers the others. */
 export function dropExpired<Item, Result>(
   entries: Entries<Item, Result>,
-  { observe }: Watcher<Item>,
+  watcher: Watcher<Item>,
 ): Entry<Item, Result>[] {
   const now = performance.now()
   const live: Entry<Item, Result>[] = []
@@ -106,18 +116,36 @@ export function dropExpired<Item, Result>(
       live.push(entry)
       continue
     }
-    const { name } = entry.queue.limits
-    observe?.({ kind: 'given_up', queue: name })
-    entry.reject(entry.unknown ? new GivenUp(name) : busy(`a ${name} waited too long`))
+    giveUp(entry, watcher)
   }
   return live
+}
+
+export function giveUp<Item, Result>(entry: Entry<Item, Result>, { observe }: Watcher<Item>): void {
+  if (entry.answered) return
+  entry.answered = true
+  const { name } = entry.queue.limits
+  observe?.({ kind: 'given_up', queue: name })
+  entry.reject(entry.unknown ? new GivenUp(name) : busy(`a ${name} waited too long`))
+}
+
+/** The item itself is at fault: it will never be written, however often it is sent. */
+export class RefusedItem extends ApiError {
+  constructor(queue: string, cause: unknown) {
+    super('service_unavailable', {
+      detail: `a ${queue} was refused`,
+      cause,
+      headers: { 'retry-after': '1' },
+    })
+  }
 }
 
 /** What the server said is for the log; it may quote the item. */
 export function refuse<Item, Result>(entry: Entry<Item, Result>, error: unknown): void {
   const { name } = entry.queue.limits
+  entry.answered = true
   if (error instanceof ApiError) entry.reject(error)
-  else entry.reject(entry.unknown ? new GivenUp(name) : busy(`a ${name} was refused`, error))
+  else entry.reject(entry.unknown ? new GivenUp(name) : new RefusedItem(name, error))
 }
 
 export function busy(detail: string, cause?: unknown): ApiError {

@@ -3,55 +3,66 @@
 import { toJson } from '../../platform/money.ts'
 import { bucketOf } from '../bucket.ts'
 import type { Hold, HoldRequest, SettleRequest } from '../holds.ts'
-import { limitedCounters } from '../spend-limits.ts'
-import { HOLD_BATCH, type HoldRow, LEDGER_BATCH, SETTLE_BATCH, type SettleRow } from '../store.ts'
+import { type LimitedCounter, limitedCounters } from '../spend-limits.ts'
+import { type HoldRow, LEDGER_BATCH, type SettleRow } from '../store.ts'
 import type { LaneConnection } from './connection.ts'
+
+/** `deadline`: by the server's clock, after which nothing may be held any more. */
+export type HoldItem = { request: HoldRequest; deadline: Date }
 
 /** Without a charge, the hold is given back. */
 export type SettleItem = { hold: Hold; charge?: SettleRequest }
 
 export type LedgerBatch = {
   settles: readonly SettleItem[]
-  holds: readonly HoldRequest[]
-  node: { node_id: string; epoch: bigint }
-  now: Date
-  expires_at: Date
+  holds: readonly HoldItem[]
+  node_id: string
+  lease_ms: number
+  expires_after_ms: number
 }
 
 export type LedgerAnswers = { settles: SettleRow[]; holds: HoldRow[] }
 
-/** Where there is only one kind, only its function is called: a caller who is alone pays for nothing else. */
-export async function sendBatch(
+export async function writeBatch(
   connection: LaneConnection,
   batch: LedgerBatch,
 ): Promise<LedgerAnswers> {
-  if (batch.settles.length === 0) {
-    return { settles: [], holds: inOrder(await connection.run(HOLD_BATCH, holdColumns(batch))) }
-  }
-  const settles = settleColumns(batch.settles)
-  if (batch.holds.length === 0) {
-    return { settles: inOrder(await connection.run(SETTLE_BATCH, settles)), holds: [] }
-  }
-  const rows = await connection.run(LEDGER_BATCH, [...settles, ...holdColumns(batch)])
+  const { holds, settles } = batch
+  const rows = await connection.run(LEDGER_BATCH, [
+    ...settleColumns(settles),
+    holdColumn(holds),
+    limitColumn(holds),
+    batch.node_id,
+    `${batch.lease_ms} milliseconds`,
+    `${batch.expires_after_ms} milliseconds`,
+  ])
   return {
     settles: inOrder(rows.filter((row) => row.kind === 'settle')),
     holds: inOrder(rows.filter((row) => row.kind === 'hold')),
   }
 }
 
-function holdColumns({ holds, node, now, expires_at }: LedgerBatch): unknown[] {
-  return [
-    column(holds, (request) => bucketOf(request.wallet_id)),
-    column(holds, (request) => request.id),
-    column(holds, (request) => request.wallet_id),
-    column(holds, (request) => request.min_credits),
-    column(holds, (request) => request.max_credits),
-    ...limitColumns(holds.map(limitedCounters)),
-    node.node_id,
-    node.epoch,
-    now,
-    expires_at,
-  ]
+function holdColumn(holds: readonly HoldItem[]): string {
+  return compositeColumn(holds, ({ request, deadline }) => [
+    bucketOf(request.wallet_id),
+    request.id,
+    request.wallet_id,
+    request.min_credits,
+    request.max_credits,
+    request.grows === true ? 't' : 'f',
+    deadline.toISOString(),
+  ])
+}
+
+function limitColumn(holds: readonly HoldItem[]): string {
+  const limits = placed(holds.map(({ request }) => limitedCounters(request)))
+  return compositeColumn(limits, ({ item, bucket, owner_id, period, limit }) => [
+    item,
+    bucket,
+    owner_id,
+    period,
+    limit,
+  ])
 }
 
 function settleColumns(items: readonly SettleItem[]): unknown[] {
@@ -68,9 +79,7 @@ function settleColumns(items: readonly SettleItem[]): unknown[] {
 
 /** Empty columns where nobody has a limit: the database then looks at no counter. */
 function limitColumns(spends: readonly Hold['spend'][]): unknown[] {
-  const limits = spends.flatMap((counters = [], index) =>
-    counters.map((counter) => ({ ...counter, item: index + 1 })),
-  )
+  const limits = placed(spends)
   return [
     column(limits, (limit) => limit.item),
     column(limits, (limit) => limit.bucket),
@@ -80,20 +89,34 @@ function limitColumns(spends: readonly Hold['spend'][]): unknown[] {
   ]
 }
 
+/** Each counter with the place of the item it binds, counted from 1 as the database does. */
+function placed(spends: readonly Hold['spend'][]): (LimitedCounter & { item: number })[] {
+  return spends.flatMap((counters = [], index) =>
+    counters.map((counter) => ({ ...counter, item: index + 1 })),
+  )
+}
+
+type Field = string | number | bigint
+
 /**
  * An array as PostgreSQL reads it. Ids, dates and whole numbers need no quotes; the driver would look for
  * something to escape in each of them.
  */
-function column<Item>(
-  items: readonly Item[],
-  pick: (item: Item) => string | number | bigint | undefined,
-): string {
+function column<Item>(items: readonly Item[], pick: (item: Item) => Field | undefined): string {
   let text = '{'
   for (const item of items) {
     if (text.length > 1) text += ','
     text += pick(item) ?? 'null'
   }
   return `${text}}`
+}
+
+/** The same for rows of a composite type. */
+function compositeColumn<Item>(
+  items: readonly Item[],
+  pick: (item: Item) => readonly Field[],
+): string {
+  return column(items, (item) => `"(${pick(item).join(',')})"`)
 }
 
 function describe(charge: SettleRequest | undefined): object {

@@ -78,7 +78,7 @@ describe('a batcher', () => {
     const batcher = make({
       send: async (items) => {
         sent.push([...items])
-        if (sent.length < 3) throw new Wanted('retry')
+        if (sent.length < 3) throw new Wanted('unknown')
         return [...items]
       },
     })
@@ -94,9 +94,10 @@ describe('a batcher', () => {
   })
 
   it('gives up in time, the waiting items too, and knows of which nothing can have come', async () => {
+    let tries = 0
     const batcher = make({
       give_up_after_ms: 60,
-      send: () => Promise.reject(new Wanted('retry')),
+      send: () => Promise.reject(new Wanted(tries++ === 0 ? 'unknown' : 'unreachable')),
     })
     const results = await Promise.allSettled(range(6).map((item) => batcher.submit(item, 'number')))
     const reasons = results.map((result) => result.status === 'rejected' && result.reason)
@@ -113,7 +114,7 @@ describe('a batcher', () => {
         { ...LIMITS, name: 'hasty', give_up_after_ms: 100 },
       ],
       send: async (items) => {
-        throw new Wanted(items.length > 1 ? 'refused' : 'retry')
+        throw new Wanted(items.length > 1 ? 'refused' : 'unknown')
       },
     })
     const began_at = performance.now()
@@ -131,7 +132,7 @@ describe('a batcher', () => {
         { ...LIMITS, give_up_after_ms: 40 },
       ],
       send: async (items) => {
-        if (items.includes(1)) throw new Wanted('retry')
+        if (items.includes(1)) throw new Wanted('unknown')
         undone.push(...items)
         return [...items]
       },
@@ -144,22 +145,27 @@ describe('a batcher', () => {
     await assert.rejects(batcher.submit(2, 'undo'), { code: 'service_unavailable' })
   })
 
-  it('halves a batch after a few conflicts, and tries a single item until it is given up', async () => {
-    const sizes: number[] = []
-    const batcher = make({
-      give_up_after_ms: 2_000,
-      send: async (items) => {
-        sizes.push(items.length)
-        if (items.length > 1 || sizes.length < 12) throw new Wanted('conflict')
-        return [...items]
-      },
-    })
-    assert.deepEqual(
-      await Promise.all([batcher.submit(1, 'number'), batcher.submit(2, 'number')]),
-      [1, 2],
-    )
-    assert.deepEqual(sizes.slice(0, 7), [2, 2, 2, 2, 2, 1, 1])
-    assert.equal(sizes.length, 13)
+  it('takes a batch apart after three failures of any kind, and tries whoever fails alone until it is given up', async () => {
+    for (const kind of ['conflict', 'failed', 'unknown'] as const) {
+      const sizes: number[] = []
+      let apart = 0
+      const batcher = make({
+        give_up_after_ms: 5_000,
+        send: async (items) => {
+          sizes.push(items.length)
+          if (items.includes(2)) throw new Wanted(kind)
+          return [...items]
+        },
+        sendApart: async (items) => {
+          if (apart++ < 4) throw new Wanted(kind)
+          return [...items]
+        },
+      })
+      const answers = [1, 2, 3, 4].map((item) => batcher.submit(item, 'number'))
+      assert.deepEqual(await Promise.all(answers), [1, 2, 3, 4])
+      // Three times all of them, the half with 2 in it, 1, 2, and the other half.
+      assert.deepEqual(sizes, [4, 4, 4, 2, 1, 1, 2], kind)
+    }
     const hopeless = make({
       give_up_after_ms: 60,
       send: () => Promise.reject(new Wanted('conflict')),
@@ -168,6 +174,65 @@ describe('a batcher', () => {
     await assert.rejects(hopeless.submit(1, 'number'), (error) => {
       return error instanceof ApiError && !(error instanceof GivenUp)
     })
+  })
+
+  it('never takes a batch apart because the server is away', async () => {
+    const sizes: number[] = []
+    const batcher = make({
+      send: async (items) => {
+        sizes.push(items.length)
+        if (sizes.length < 6) throw new Wanted('unreachable')
+        return [...items]
+      },
+    })
+    await Promise.all([1, 2].map((item) => batcher.submit(item, 'number')))
+    assert.deepEqual(sizes, [2, 2, 2, 2, 2, 2])
+  })
+
+  it('sends an item that fails apart, and those who need the same with it, while the others go on', async () => {
+    let broken = true
+    const together: number[][] = []
+    const fail = async (items: readonly number[]) => {
+      if (broken && items.some((item) => item % 2 === 1)) throw new Wanted('failed')
+      return [...items]
+    }
+    const batcher = make({
+      keyOf: (item) => (item % 2 === 0 ? String(item) : 'odd'),
+      send: (items) => {
+        together.push([...items])
+        return fail(items)
+      },
+      sendApart: fail,
+    })
+    const odd = [batcher.submit(1, 'number')]
+    assert.equal(await batcher.submit(2, 'number'), 2)
+    const before = together.length
+    odd.push(batcher.submit(3, 'number'))
+    assert.equal(await batcher.submit(4, 'number'), 4)
+    assert.deepEqual(together.slice(before), [[4]])
+    broken = false
+    assert.deepEqual(await Promise.all(odd), [1, 3])
+    await sleep(1)
+    assert.equal(await batcher.submit(5, 'number'), 5)
+    assert.deepEqual(together.at(-1), [5])
+  })
+
+  it('gives up whatever has no answer when the time to close is over', async () => {
+    const batcher = make({
+      give_up_after_ms: 60_000,
+      send: (items) =>
+        items.includes(1) ? new Promise(() => {}) : Promise.reject(new Wanted('unreachable')),
+    })
+    const sent = batcher.submit(1, 'number')
+    await sleep(5)
+    const late = batcher.submit(2, 'number')
+    const refused = Promise.allSettled([sent, late])
+    const began_at = performance.now()
+    await batcher.close(50)
+    assert.ok(performance.now() - began_at < 2_000)
+    const [first, second] = await refused
+    assert.equal(first.status, 'rejected')
+    assert.equal(second.status, 'rejected')
   })
 
   it('lets no error of the database out, but an answer of ours as it is', async () => {
@@ -189,7 +254,7 @@ describe('a batcher', () => {
   it('does not say that nothing was changed when it does not know', async () => {
     const batcher = make({
       give_up_after_ms: 20,
-      send: () => Promise.reject(new Wanted('retry')),
+      send: () => Promise.reject(new Wanted('unknown')),
     })
     const error: unknown = await batcher.submit(1, 'number').catch((reason: unknown) => reason)
     assert.ok(error instanceof GivenUp)
@@ -230,7 +295,7 @@ describe('a batcher', () => {
     const batcher = make({
       queues: [LIMITS, { ...LIMITS, name: 'hasty', give_up_after_ms: 30 }],
       send: async (items) => {
-        if (failing) throw new Wanted('retry')
+        if (failing) throw new Wanted('unknown')
         return [...items]
       },
     })

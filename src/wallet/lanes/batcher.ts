@@ -1,5 +1,7 @@
-// Micro-batching: while one batch is under way, the next one gathers. There is no timer, so an idle caller
-// waits for nobody; and everything is bounded, so a slow database becomes a clear refusal, not a heap.
+// Micro-batching: while one batch is under way, the next one gathers. There is no timer, so an idle caller waits for
+// nobody; and everything is bounded, so a slow database becomes a clear refusal, not a heap. A batch that fails is sent
+// again. If the server itself reports a failure three times, the batch is taken apart until whoever is at fault stands
+// alone; that one is tried apart from the others from then on (quarantine.ts).
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -8,51 +10,49 @@ import {
   dropExpired,
   type Entries,
   type Entry,
+  type FailedBatch,
+  giveUp,
   type Queue,
   type QueueOptions,
   refuse,
   type Send,
   type Watcher,
 } from './batch-entry.ts'
-import { Siding } from './siding.ts'
+import { Quarantine, type Trouble } from './quarantine.ts'
 
 export type BatcherOptions<Item, Result> = Watcher<Item> & {
   /** In the order in which a batch takes from them. */
   queues: readonly QueueOptions[]
   send: Send<Item, Result>
-  /** With it, an item that somebody else holds up waits apart from the others. */
-  blocking?: Blocking<Item, Result>
-}
-
-export type Blocking<Item, Result> = {
   /** What the item needs for itself alone. */
   keyOf: (item: Item) => string
-  /** Those of the keys that somebody keeps, found without waiting. */
-  findBlocked: (keys: readonly string[]) => Promise<ReadonlySet<string>>
+  /** The keys of those items that somebody keeps, found without waiting. */
+  findLocked: (items: readonly Item[]) => Promise<ReadonlySet<string>>
   /** The same two, where a wait is nobody else's. */
-  findBlockedApart: (keys: readonly string[]) => Promise<ReadonlySet<string>>
+  findLockedApart: (keys: readonly string[]) => Promise<ReadonlySet<string>>
   sendApart: Send<Item, Result>
 }
 
-const CONFLICT_TRIES = 5
+/** After so many failures a batch is taken apart. */
+const TRIES = 3
 const BACKOFF_START_MS = 20
 const BACKOFF_LIMIT_MS = 1_000
-/** Of a queue's limit, and beside it: what waits apart takes nobody's room. */
-const APART_SHARE = 0.25
 
 /** One batch in flight at a time, and one apart. */
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
   readonly #queues: Queue<Item, Result>[]
-  readonly #siding: Siding<Entry<Item, Result>> | undefined
+  readonly #quarantine: Quarantine<Entry<Item, Result>>
   #running: Promise<void> | undefined
+  #in_flight: Entries<Item, Result> = []
+  #abandoned = false
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options
     this.#queues = options.queues.map((limits) => {
       return { limits, entries: [], apart: 0, closed: false }
     })
-    this.#siding = options.blocking && this.#makeSiding(options.blocking)
+    this.#quarantine = this.#makeQuarantine()
   }
 
   get depth(): number {
@@ -63,14 +63,23 @@ export class Batcher<Item, Result> {
     const queue = this.#queues.find(({ limits }) => limits.name === name)
     if (!queue) throw new Error(`there is no queue of ${name}s`)
     const now = performance.now()
-    const goes_apart = this.#isApart(item)
+    const goes_apart = this.#quarantine.has(this.#options.keyOf(item))
     if (queue.closed || !hasRoom(queue, now, goes_apart)) {
       this.#options.observe?.({ kind: 'turned_away', queue: name })
       return Promise.reject(busy(`the queue of ${name}s is full or closed`))
     }
     return new Promise((resolve, reject) => {
       const give_up_at = now + queue.limits.give_up_after_ms
-      const entry = { item, queue, queued_at: now, give_up_at, unknown: false, resolve, reject }
+      const entry = {
+        item,
+        queue,
+        queued_at: now,
+        give_up_at,
+        unknown: false,
+        answered: false,
+        resolve,
+        reject,
+      }
       if (goes_apart) {
         this.#putApart([entry])
         return
@@ -82,20 +91,35 @@ export class Batcher<Item, Result> {
 
   /**
    * Takes nothing new, and ends when everything that was taken has its answer. The last queue closes first: what
-   * it gives up may still have to be undone through one before it.
+   * it gives up may still have to be undone through one before it. What has no answer in time is given up.
    */
-  async close(): Promise<void> {
-    this.#siding?.close()
+  async close(within_ms = Number.POSITIVE_INFINITY): Promise<void> {
+    const timer =
+      within_ms === Number.POSITIVE_INFINITY
+        ? undefined
+        : setTimeout(() => this.#abandon(), within_ms)
+    this.#quarantine.close()
     for (const queue of this.#queues.toReversed()) {
       queue.closed = true
       await this.#idle()
       await turn()
     }
     await this.#idle()
+    clearTimeout(timer)
+  }
+
+  #abandon(): void {
+    this.#abandoned = true
+    const waiting = this.#queues.flatMap((queue) => queue.entries.splice(0))
+    for (const entry of [...this.#in_flight, ...waiting, ...this.#quarantine.abandon()]) {
+      giveUp(entry, this.#options)
+    }
   }
 
   async #idle(): Promise<void> {
-    while (this.#running || this.#siding?.running) await (this.#running ?? this.#siding?.running)
+    while (!this.#abandoned && (this.#running || this.#quarantine.running)) {
+      await Promise.race([this.#running ?? this.#quarantine.running, sleep(100)])
+    }
   }
 
   async #run(): Promise<void> {
@@ -103,7 +127,9 @@ export class Batcher<Item, Result> {
       // Lets every caller of this turn of the event loop into the batch.
       await turn()
       for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
+        this.#in_flight = batch
         await this.#deliver(batch)
+        this.#in_flight = []
         await turn()
       }
     } finally {
@@ -113,14 +139,14 @@ export class Batcher<Item, Result> {
   }
 
   #take(): Entry<Item, Result>[] {
-    if (this.#siding?.running) for (const queue of this.#queues) this.#sortOut(queue)
+    if (this.#quarantine.running) for (const queue of this.#queues) this.#sortOut(queue)
     return this.#queues.flatMap((queue) => queue.entries.splice(0, queue.limits.batch_limit))
   }
 
   async #deliver(batch: Entries<Item, Result>): Promise<void> {
     let entries = batch
-    let conflicts = 0
-    for (let tries = 0; ; tries++) {
+    let failures = 0
+    for (let tries = 0; !this.#abandoned; tries++) {
       entries = dropExpired(entries, this.#options)
       if (entries.length === 0) return
       const failure = await attempt(entries, this.#options.send, this.#options)
@@ -132,10 +158,9 @@ export class Batcher<Item, Result> {
           continue
         }
       }
-      if (failure.kind === 'conflict') conflicts++
-      const contested = conflicts >= CONFLICT_TRIES && entries.length > 1
-      if (failure.kind === 'refused' || contested) {
-        await this.#isolate(entries, failure.error)
+      if (failure.kind !== 'unreachable') failures++
+      if (failure.kind === 'refused' || failures >= TRIES) {
+        await this.#takeApart(entries, failure)
         return
       }
       for (const queue of this.#queues) queue.entries = dropExpired(queue.entries, this.#options)
@@ -143,25 +168,33 @@ export class Batcher<Item, Result> {
     }
   }
 
-  /** Halves until the bad item stands alone, so that it fails alone. Who gives up first is not made to wait. */
-  async #isolate(entries: Entries<Item, Result>, error: unknown): Promise<void> {
+  /** Halves until the item at fault stands alone. Who gives up first is not made to wait. */
+  async #takeApart(entries: Entries<Item, Result>, failure: FailedBatch): Promise<void> {
     const [only] = entries
     if (entries.length === 1 && only) {
-      refuse(only, error)
+      if (failure.kind === 'refused') refuse(only, failure.error)
+      else this.#putApart([only], failure.kind === 'blocked' ? 'locked' : 'failing')
       return
     }
     const hastiest_first = entries.toSorted((left, right) => left.give_up_at - right.give_up_at)
     const middle = Math.ceil(entries.length / 2)
-    await this.#deliver(hastiest_first.slice(0, middle))
-    await this.#deliver(hastiest_first.slice(middle))
+    for (const half of [hastiest_first.slice(0, middle), hastiest_first.slice(middle)]) {
+      const live = dropExpired(half, this.#options)
+      if (live.length === 0 || this.#abandoned) continue
+      const again = await attempt(live, this.#options.send, this.#options)
+      // A server that has gone away says nothing about these items.
+      if (again?.kind === 'unreachable') await this.#deliver(live)
+      else if (again) await this.#takeApart(live, again)
+    }
   }
 
-  #makeSiding(blocking: Blocking<Item, Result>): Siding<Entry<Item, Result>> {
-    return new Siding({
-      keyOf: ({ item }) => blocking.keyOf(item),
+  #makeQuarantine(): Quarantine<Entry<Item, Result>> {
+    const { keyOf, findLockedApart } = this.#options
+    return new Quarantine({
+      keyOf: ({ item }) => keyOf(item),
       batch_limit: Math.min(...this.#queues.map(({ limits }) => limits.batch_limit)),
-      findBlocked: blocking.findBlockedApart,
-      deliver: (entries) => this.#deliverApart(entries, blocking.sendApart),
+      findLocked: findLockedApart,
+      deliver: (entries) => this.#deliverApart(entries),
       onFree: (entries) => this.#takeBack(entries),
       dropExpired: (entries) => {
         const live = dropExpired(entries, this.#options)
@@ -172,14 +205,13 @@ export class Batcher<Item, Result> {
     })
   }
 
-  #isApart(item: Item): boolean {
-    const key = this.#options.blocking?.keyOf(item)
-    return key !== undefined && this.#siding?.has(key) === true
+  #isApart({ item }: Entry<Item, Result>): boolean {
+    return this.#quarantine.has(this.#options.keyOf(item))
   }
 
-  #putApart(entries: Entries<Item, Result>): void {
+  #putApart(entries: Entries<Item, Result>, trouble?: Trouble): void {
     for (const { queue } of entries) queue.apart++
-    this.#siding?.add(entries)
+    this.#quarantine.add(entries, trouble)
   }
 
   /** To the front: they have waited longest. */
@@ -194,55 +226,54 @@ export class Batcher<Item, Result> {
     if (entries.length > 0) this.#running ??= this.#run()
   }
 
-  /** Those who came before it was known that they are held up. */
+  /** Those who came before it was known that they are in trouble. */
   #sortOut(queue: Queue<Item, Result>): void {
-    const held_up = queue.entries.filter(({ item }) => this.#isApart(item))
-    if (held_up.length === 0) return
-    queue.entries = queue.entries.filter(({ item }) => !this.#isApart(item))
-    this.#putApart(held_up)
+    const apart = queue.entries.filter((entry) => this.#isApart(entry))
+    if (apart.length === 0) return
+    queue.entries = queue.entries.filter((entry) => !this.#isApart(entry))
+    this.#putApart(apart)
   }
 
-  /** Answers those that nobody holds up. */
+  /** Answers those that nobody keeps locked. */
   async #setAside(entries: Entries<Item, Result>): Promise<Entries<Item, Result>> {
-    const { blocking } = this.#options
-    if (!blocking) return entries
+    const { keyOf, findLocked } = this.#options
     try {
-      const keys = entries.map(({ item }) => blocking.keyOf(item))
-      const blocked = await blocking.findBlocked([...new Set(keys)])
-      this.#putApart(entries.filter(({ item }) => blocked.has(blocking.keyOf(item))))
-      return entries.filter(({ item }) => !blocked.has(blocking.keyOf(item)))
+      const locked = await findLocked(entries.map(({ item }) => item))
+      this.#putApart(entries.filter(({ item }) => locked.has(keyOf(item))))
+      return entries.filter(({ item }) => !locked.has(keyOf(item)))
     } catch {
-      // Whoever cannot be asked is tried again with all the others.
+      // If the database does not answer, all of them are tried again together.
       return entries
     }
   }
 
-  /** Answers those that are still held up. */
+  /** Answers those that are still in trouble. */
   async #deliverApart(
     entries: Entries<Item, Result>,
-    send: Send<Item, Result>,
-  ): Promise<Entries<Item, Result>> {
+  ): Promise<{ left: Entries<Item, Result>; trouble: Trouble }> {
+    const { sendApart } = this.#options
     for (const { queue } of entries) queue.apart--
-    const failure = await attempt(entries, send, this.#options)
-    if (!failure) return []
-    let left = entries
-    if (failure.kind === 'refused') left = await this.#tryEach(entries, send)
-    else if (failure.kind !== 'blocked') await sleep(BACKOFF_LIMIT_MS)
+    let left: Entry<Item, Result>[] = []
+    const failure = await attempt(entries, sendApart, this.#options)
+    let trouble: Trouble = failure?.kind === 'blocked' ? 'locked' : 'failing'
+    if (failure?.kind === 'blocked' || failure?.kind === 'unreachable') left = [...entries]
+    else if (failure) ({ left, trouble } = await this.#tryEach(entries))
     for (const { queue } of left) queue.apart++
-    return left
+    return { left, trouble }
   }
 
   async #tryEach(
     entries: Entries<Item, Result>,
-    send: Send<Item, Result>,
-  ): Promise<Entries<Item, Result>> {
+  ): Promise<{ left: Entry<Item, Result>[]; trouble: Trouble }> {
     const left: Entry<Item, Result>[] = []
-    for (const entry of entries) {
-      const failure = await attempt([entry], send, this.#options)
+    let trouble: Trouble = 'failing'
+    for (const entry of dropExpired(entries, this.#options)) {
+      const failure = await attempt([entry], this.#options.sendApart, this.#options)
       if (failure?.kind === 'refused') refuse(entry, failure.error)
       else if (failure) left.push(entry)
+      if (failure?.kind === 'blocked') trouble = 'locked'
     }
-    return left
+    return { left, trouble }
   }
 }
 
@@ -251,7 +282,7 @@ function hasRoom<Item, Result>(
   now: number,
   goes_apart: boolean,
 ): boolean {
-  if (goes_apart) return apart < limits.queue_limit * APART_SHARE
+  if (goes_apart) return apart < limits.apart_limit
   const oldest = entries[0]
   const aged = oldest !== undefined && now - oldest.queued_at > limits.queue_age_limit_ms
   return !aged && entries.length < limits.queue_limit

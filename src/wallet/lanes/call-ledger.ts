@@ -1,37 +1,30 @@
-// The ledger as the rest of the service sees it: hold, settle, release. Behind it, lanes that turn thousands of
-// callers into a few transactions. A wallet always meets the same lane, so one process never competes with
-// itself for a row.
+// The ledger as calls see it: hold, settle, release, from the moment the database is there until the process stops.
+// Behind it, lanes that turn thousands of callers into a few transactions. A wallet always meets the same lane, so one
+// process never competes with itself for a row.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../platform/errors.ts'
-import { bucketOf, timeOf } from '../bucket.ts'
+import { bucketOf } from '../bucket.ts'
 import {
   checkHoldRequest,
   checkSettleRequest,
   type Hold,
   type HoldRequest,
+  holdOf,
   type Settlement,
   type SettleRequest,
 } from '../holds.ts'
-import { limitedCounters, limitReached, roomIsHeld } from '../spend-limits.ts'
 import type { HoldRow, SettleRow } from '../store.ts'
-import { GivenUp } from './batch-entry.ts'
+import { busy, GivenUp, RefusedItem } from './batch-entry.ts'
+import { readHold, readSettlement } from './call-answers.ts'
 import { Lane, type LaneOptions } from './lane.ts'
+import { Lease } from './lease.ts'
+import { pauses, RoomWatch } from './room-watch.ts'
+import { UnpostedSettlements } from './unposted.ts'
 
-export interface CallLedger {
-  /** Throws insufficient_credits (402) or service_unavailable (503); what a 503 held is given back. */
-  hold(request: HoldRequest): Promise<Hold>
-  /** Charges what was used and gives the rest back. The same hold settles once, however often asked. */
-  settle(request: SettleRequest): Promise<Settlement>
-  /** Gives all of it back; true if there was something to give back. */
-  release(hold: Hold): Promise<boolean>
-  /** Items that wait for a batch. */
-  depth(): number
-  /** Takes nothing new and answers everything it took. */
-  close(): Promise<void>
-}
-
-export type CallLedgerOptions = LaneOptions & {
+export type CallLedgerOptions = Omit<LaneOptions, 'lease'> & {
+  /** Where settlements are kept that the database cannot take. */
+  folder: string
   lanes?: number
   /** How long a hold waits for other holds of its wallet before the answer is 402. */
   hold_wait_ms?: number
@@ -39,159 +32,172 @@ export type CallLedgerOptions = LaneOptions & {
 
 const LANES = 2
 const HOLD_WAIT_MS = 1_000
-const POLL_START_MS = 20
-const POLL_LIMIT_MS = 200
+/** How long a hold that grows waits for others: its call is under way, and cutting it short is the alternative. */
+const GROW_WAIT_MS = 20_000
+/** After its deadline a hold that was given up can no longer be placed; clocks need not agree to the millisecond. */
+const CERTAIN_AFTER_MS = 500
+/** What a stop waits for the database before it keeps what is left on disk. */
+const CLOSE_WITHIN_MS = 4_000
 
-export function createCallLedger(options: CallLedgerOptions): CallLedger {
-  return new LaneCallLedger(options)
-}
-
-class LaneCallLedger implements CallLedger {
+export class CallLedger {
   readonly #options: CallLedgerOptions
-  readonly #lanes: Lane[]
-  /** Holds that wait for room in their wallet, woken by the settles of this process. */
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #lease: Lease
+  readonly #unposted: UnpostedSettlements
+  readonly #room = new RoomWatch()
+  /** Holds that were given up and are being given back. */
+  readonly #undoing = new Set<Promise<void>>()
+  #lanes: Lane[] = []
 
   constructor(options: CallLedgerOptions) {
     this.#options = options
+    this.#lease = new Lease(options)
+    this.#unposted = new UnpostedSettlements(options)
+  }
+
+  async start(): Promise<void> {
+    await this.#lease.take()
+    const options = { ...this.#options, lease: this.#lease }
     this.#lanes = Array.from({ length: options.lanes ?? LANES }, () => new Lane(options))
   }
 
+  /** Of the lease that keeps the holds of this process alive. */
+  get node_id(): string {
+    return this.#lease.node_id
+  }
+
+  /** Throws insufficient_credits (402) or service_unavailable (503); what a 503 held is given back. */
   async hold(request: HoldRequest): Promise<Hold> {
-    checkHoldRequest(request)
-    const lane = this.#laneOf(request.wallet_id)
-    const give_up_at = performance.now() + (this.#options.hold_wait_ms ?? HOLD_WAIT_MS)
     try {
-      for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
-        const row = await lane.hold(request)
-        if (row.state !== 'blocked' || performance.now() >= give_up_at) {
-          this.#options.metrics.ledger_holds.add([row.state])
-          return readHold(request, row)
-        }
-        await this.#roomInWallet(request.wallet_id, poll_ms)
-      }
+      const row = await this.#place(request, this.#options.hold_wait_ms ?? HOLD_WAIT_MS)
+      const hold = readHold(request, row)
+      if (this.#lease.is_live) return hold
+      this.#undo(request, 0)
+      throw busy('the lease of this process lapsed meanwhile')
     } catch (error) {
-      // It may have been placed all the same. Nobody waits for this: the lease and the expiry stand behind it.
-      if (error instanceof GivenUp) this.release(holdOf(request, 0n)).catch(() => {})
+      if (error instanceof GivenUp) this.#undo(request, CERTAIN_AFTER_MS)
       throw error
     }
   }
 
+  /**
+   * More for a call that runs, from the minimum to the maximum in all. Undefined: there is no room, also after a wait for
+   * others to end. Throws 503 when the database is away; the hold is then as it was, or larger.
+   */
+  async grow(
+    hold: Hold,
+    to: Pick<HoldRequest, 'min_credits' | 'max_credits' | 'spend_limits'>,
+  ): Promise<Hold | undefined> {
+    const request = { ...to, id: hold.id, wallet_id: hold.wallet_id, grows: true }
+    const row = await this.#place(request, GROW_WAIT_MS)
+    return row.state === 'granted' ? readHold(request, row) : undefined
+  }
+
+  /**
+   * Charges what was used and gives the rest back. The same hold settles once, however often asked. When the database
+   * stays away the settlement is kept on disk, and this throws all the same: nobody knows the balance yet.
+   */
   async settle(request: SettleRequest): Promise<Settlement> {
     checkSettleRequest(request)
-    const lane = this.#laneOf(request.hold.wallet_id)
     let row: SettleRow
     try {
-      row = await lane.settle({ hold: request.hold, charge: request })
+      row = await this.#post(request)
     } catch (error) {
-      const { hold, used_credits } = request
-      const context = { hold: hold.id, wallet_id: hold.wallet_id, credits: Number(used_credits) }
-      // Given up, refused or turned away: a call that nobody pays, unless it was committed unseen.
-      this.#options.log.error({ alarm: 'ledger_settle', ...context, err: error }, 'settle failed')
+      await this.#rescue(request, error)
       throw error
     }
-    this.#wake(request.hold.wallet_id)
-    this.#options.metrics.ledger_settles.add([row.state])
-    return this.#readSettlement(request, row)
+    return readSettlement(this.#options, request, row)
   }
 
+  /** Gives all of it back; true if there was something to give back. */
   async release(hold: Hold): Promise<boolean> {
     const row = await this.#laneOf(hold.wallet_id).settle({ hold })
-    this.#wake(hold.wallet_id)
+    this.#room.wake(hold.wallet_id)
     this.#options.metrics.ledger_settles.add([row.state])
     return row.state === 'voided'
   }
 
+  /** Posts settlements that were kept on disk, by this process or one before it. */
+  async postKept(): Promise<void> {
+    await this.#unposted.post((request) => this.#post(request))
+  }
+
+  /** Items that wait for a batch. */
   depth(): number {
     return this.#lanes.reduce((sum, lane) => sum + lane.depth, 0)
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#lanes.map((lane) => lane.close()))
+  /** Takes nothing new, answers what it took or keeps it on disk, and gives the lease back. */
+  async stop(within_ms = CLOSE_WITHIN_MS): Promise<void> {
+    await Promise.race([
+      Promise.all(this.#undoing),
+      sleep(within_ms / 2, undefined, { ref: false }),
+    ])
+    await Promise.all(this.#lanes.map((lane) => lane.close(within_ms)))
+    await this.#unposted.written()
+    await this.#lease.end()
+  }
+
+  async #post(request: SettleRequest): Promise<SettleRow> {
+    const { hold } = request
+    const row = await this.#laneOf(hold.wallet_id).settle({ hold, charge: request })
+    this.#room.wake(hold.wallet_id)
+    this.#options.metrics.ledger_settles.add([row.state])
+    return row
+  }
+
+  /** A settlement that failed. */
+  async #rescue(request: SettleRequest, error: unknown): Promise<void> {
+    const { hold, used_credits } = request
+    const { log, metrics } = this.#options
+    const refused = error instanceof RefusedItem
+    if (!refused && (await this.#unposted.keep(request))) return
+    // A call that nobody pays.
+    const context = { hold: hold.id, wallet_id: hold.wallet_id, credits: Number(used_credits) }
+    log.error({ alarm: 'ledger_settle', ...context, err: error }, 'settle failed')
+    metrics.ledger_kept.inc({ outcome: 'lost' })
+    // What cannot be charged must not block the wallet as well.
+    if (refused) await this.release(hold).catch(() => {})
+  }
+
+  /** Asks until it is granted, refused for good, or nothing has changed for too long. */
+  async #place(request: HoldRequest, wait_ms: number): Promise<HoldRow> {
+    checkHoldRequest(request)
+    const lane = this.#laneOf(request.wallet_id)
+    const give_up_at = performance.now() + wait_ms
+    for (const pause_ms of pauses()) {
+      // Without a live lease nothing keeps a hold from being swept: it is refused before any provider is asked.
+      if (!this.#lease.is_live) break
+      const row = await lane.hold(request)
+      if (row.state !== 'blocked' || performance.now() >= give_up_at) {
+        this.#options.metrics.ledger_holds.add([row.state])
+        return row
+      }
+      await this.#room.wait(request.wallet_id, pause_ms)
+    }
+    throw busy('the lease of this process has lapsed')
+  }
+
+  /**
+   * Nobody waits for this. It is sent after the deadline of the hold: whoever has the wallet's lock then knows that the
+   * hold was placed before or never will be.
+   */
+  #undo(request: HoldRequest, after_ms: number): void {
+    const hold = holdOf(request, 0n)
+    const undo = async () => {
+      if (after_ms > 0) await sleep(after_ms)
+      await this.release(hold)
+    }
+    const undoing = undo()
+      .catch((error: unknown) => {
+        this.#options.log.warn({ err: error, hold: hold.id }, 'a hold is left to expire')
+      })
+      .finally(() => this.#undoing.delete(undoing))
+    this.#undoing.add(undoing)
   }
 
   #laneOf(wallet_id: string): Lane {
     const lane = this.#lanes[bucketOf(wallet_id) % this.#lanes.length]
-    if (!lane) throw new Error('a ledger has at least one lane')
-    return lane
+    if (lane) return lane
+    throw new ApiError('service_unavailable', { headers: { 'retry-after': '1' } })
   }
-
-  /** Resolves when a hold of the wallet was resolved here, or after poll_ms: it may happen elsewhere. */
-  async #roomInWallet(wallet_id: string, poll_ms: number): Promise<void> {
-    const waiting = this.#waiting.get(wallet_id) ?? new Set()
-    this.#waiting.set(wallet_id, waiting)
-    const timer = new AbortController()
-    const wake = () => timer.abort()
-    waiting.add(wake)
-    await sleep(poll_ms, undefined, { signal: timer.signal }).catch(() => {})
-    waiting.delete(wake)
-    if (waiting.size === 0) this.#waiting.delete(wallet_id)
-  }
-
-  #wake(wallet_id: string): void {
-    for (const wake of this.#waiting.get(wallet_id) ?? []) wake()
-  }
-
-  #readSettlement(request: SettleRequest, row: SettleRow): Settlement {
-    const { hold, used_credits, cost_credits } = request
-    const { log, metrics } = this.#options
-    if (row.state !== 'settled' && row.state !== 'late') {
-      throw new Error(`settle ${hold.id} answered ${row.state}`)
-    }
-    const { charged, shortfall, balance_before, balance_after } = row
-    const adds_up =
-      balance_before - charged === balance_after && charged + shortfall === used_credits
-    if (!adds_up || balance_after < 0n || charged < 0n || shortfall < 0n) {
-      metrics.ledger_invariant_breaks.inc({ invariant: 'settlement_adds_up' })
-      log.error({ alarm: 'ledger', invariant: 'settlement_adds_up', hold: hold.id }, 'ledger alarm')
-    }
-    if (shortfall > 0n) {
-      metrics.ledger_shortfall.inc(Number(shortfall))
-      log.error(
-        { alarm: 'ledger_shortfall', hold: hold.id, credits: Number(shortfall) },
-        'shortfall',
-      )
-    }
-    if (row.state === 'late') log.warn({ hold: hold.id }, 'settled late, without its hold')
-    return {
-      id: hold.id,
-      state: row.state,
-      credits_used: charged,
-      markup_credits: charged > cost_credits ? charged - cost_credits : 0n,
-      shortfall_credits: shortfall,
-      balance_before,
-      balance_after,
-    }
-  }
-}
-
-function readHold(request: HoldRequest, row: HoldRow): Hold {
-  const { id, wallet_id, min_credits, max_credits } = request
-  switch (row.state) {
-    case 'granted':
-      if (row.granted === null) throw new Error(`hold ${id} was granted nothing`)
-      if (row.granted < min_credits || row.granted > max_credits) {
-        throw new Error(`hold ${id} was granted ${row.granted}`)
-      }
-      return holdOf(request, row.granted)
-    case 'insufficient':
-      throw new ApiError('insufficient_credits', { detail: row.state })
-    case 'blocked':
-      throw roomIsHeld(request.spend_limits ?? [])
-    case 'limit_reached': {
-      const limit = request.spend_limits?.find(({ owner_id }) => owner_id === row.limit_owner_id)
-      if (!limit) throw new Error(`hold ${id} was refused by a limit it does not have`)
-      throw limitReached(limit, timeOf(id))
-    }
-    case 'no_wallet':
-      throw new ApiError('user_not_found', { detail: `no wallet ${wallet_id}` })
-    case 'conflict':
-      throw new Error(`hold ${id} belongs to another wallet`)
-  }
-}
-
-function holdOf(request: HoldRequest, amount: bigint): Hold {
-  const { id, wallet_id } = request
-  const spend = limitedCounters(request)
-  return { id, wallet_id, amount, ...(spend.length > 0 && { spend }) }
 }

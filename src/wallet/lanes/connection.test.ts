@@ -11,8 +11,8 @@ import {
   makeLedger,
   makeWallets,
 } from '../../../test/wallet/support.ts'
-import { GivenUp } from './batch-entry.ts'
-import { classifyFailure, UnknownOutcome } from './connection.ts'
+import { RefusedItem } from './batch-entry.ts'
+import { classifyFailure, UnknownOutcome, Unreachable } from './connection.ts'
 
 function sqlError(code: string): DatabaseError {
   const error = new DatabaseError('made up', 0, 'error')
@@ -27,10 +27,11 @@ const PASSES =
 const ITEM_FAULTS = '21000 22021 22P02 22P05 22003 23505 23514 23000 54001 P0001'
 
 describe('a failed batch', () => {
-  it('is sent again when its trouble may pass', () => {
+  it('is a failure of nobody knows whom when its trouble may pass', () => {
     for (const code of PASSES.split(' '))
-      assert.equal(classifyFailure(sqlError(code)), 'retry', code)
-    assert.equal(classifyFailure(new UnknownOutcome('lost')), 'retry')
+      assert.equal(classifyFailure(sqlError(code)), 'failed', code)
+    assert.equal(classifyFailure(new UnknownOutcome('lost')), 'unknown')
+    assert.equal(classifyFailure(new Unreachable('away')), 'unreachable')
   })
 
   it('is sorted when somebody keeps a lock', () => {
@@ -72,16 +73,18 @@ describe('a settle', () => {
     await sleep(100)
     await sql(url, RENAME_BACK)
     assert.equal((await settling).balance_after, 990n)
-    await ledger.close()
+    await ledger.stop()
     assert.deepEqual(alarms(), [])
     await assertBooks(db)
   })
 
-  it('that is given up raises an alarm that names the call and what it used', async () => {
-    const { url, ledger, hold, alarms } = await setUp(150)
-    await sql(url, RENAME)
-    await assert.rejects(ledger.settle(chargeOf(hold, 10n)), GivenUp)
-    await ledger.close()
+  it('that the database refuses raises an alarm that names the call and what it used', async () => {
+    const { db, ledger, hold, alarms } = await setUp(30_000)
+    const charge = chargeOf(hold, 10n)
+    charge.usage.model = 'bad\u0000model'
+    await assert.rejects(ledger.settle(charge), RefusedItem)
+    await ledger.stop()
+    await assertBooks(db)
     const [alarm] = alarms()
     assert.deepEqual(
       { level: alarm?.level, alarm: alarm?.['alarm'], hold: alarm?.['hold'] },

@@ -1,5 +1,5 @@
-// A lane's own connection, used by one query at a time, outside the pool: a lane must not wait for requests that
-// read, and whether its commits wait for the disk is for its session to say.
+// A connection of a lane or of the lease, used by one query at a time, outside the pool: neither may wait for requests
+// that read. What a failure means for a batch is decided here.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
@@ -9,13 +9,14 @@ import type { Failure } from './batch-entry.ts'
 export type LaneConnectionOptions = {
   url: string
   application_name: string
-  /** Off risks holds, never charges: a settle is always waited for. */
-  synchronous_commit: boolean
   deadline_ms: number
 }
 
 /** The batch may or may not have been committed, durably. Sending it again is safe and finds out. */
 export class UnknownOutcome extends Error {}
+
+/** There is no connection: nothing was sent. */
+export class Unreachable extends Error {}
 
 /** Processes that share a wallet wait for each other far shorter; whoever keeps a lock longer is waited for apart. */
 const LOCK_WAIT_MS = 1_000
@@ -24,19 +25,18 @@ const WAIT_CANCELLED = /canceling (the )?wait for synchronous replication/
 
 /**
  * Bad data (21, 22), a broken constraint (23), a limit of the server that no wait lifts (54) and what our
- * functions raise (P0001) are the fault of an item. Anything else may pass: the server is gone, going, full,
- * misconfigured or a standby, or a time-out of ours ended the batch. It is tried again until the lane gives
- * up, because a settle that is thrown away is a call nobody pays.
+ * functions raise (P0001) are the fault of an item, whatever else is tried.
  */
 const ITEM_FAULT = /^(21|22|23|54|P0001)/
 
 export function classifyFailure(error: unknown): Failure {
-  if (!(error instanceof DatabaseError))
-    return error instanceof UnknownOutcome ? 'retry' : 'refused'
+  if (error instanceof Unreachable) return 'unreachable'
+  if (error instanceof UnknownOutcome) return 'unknown'
+  if (!(error instanceof DatabaseError)) return 'refused'
   const code = error.code ?? ''
   if (code === '40001' || code === '40P01') return 'conflict'
   if (code === '55P03') return 'blocked'
-  return ITEM_FAULT.test(code) ? 'refused' : 'retry'
+  return ITEM_FAULT.test(code) ? 'refused' : 'failed'
 }
 
 export class LaneConnection {
@@ -62,9 +62,11 @@ export class LaneConnection {
       if (this.#wait_cancelled) throw new UnknownOutcome('the wait for the standby was cancelled')
       return rows
     } catch (error) {
-      if (error instanceof DatabaseError && classifyFailure(error) !== 'retry') throw error
+      const kept = ['conflict', 'blocked', 'refused'].includes(classifyFailure(error))
+      if (error instanceof DatabaseError && kept) throw error
+      // Also where the server only reports a failure: this session may be of a server that takes no writes any more.
       await this.close()
-      if (error instanceof DatabaseError) throw error
+      if (error instanceof DatabaseError || error instanceof Unreachable) throw error
       throw new UnknownOutcome('the connection broke', { cause: error })
     }
   }
@@ -79,24 +81,24 @@ export class LaneConnection {
   }
 
   async #connect(): Promise<Client> {
-    const { url, application_name, synchronous_commit } = this.#options
+    const { url, application_name } = this.#options
     const config = connectionConfig(url, application_name)
     const client = new Client({
       ...config,
       // The deadline is watched here.
       query_timeout: 0,
-      options: [
-        config.options,
-        `-c synchronous_commit=${synchronous_commit ? 'on' : 'off'}`,
-        `-c lock_timeout=${LOCK_WAIT_MS}`,
-      ].join(' '),
+      options: `${config.options} -c lock_timeout=${LOCK_WAIT_MS}`,
     })
     // A broken connection shows at the next query; without a listener it would end the process.
     client.on('error', () => {})
     client.on('notice', (notice) => {
       if (WAIT_CANCELLED.test(notice.message ?? '')) this.#wait_cancelled = true
     })
-    await client.connect()
+    try {
+      await client.connect()
+    } catch (error) {
+      throw new Unreachable('the database cannot be reached', { cause: error })
+    }
     this.#client = client
     return client
   }

@@ -1,87 +1,68 @@
 // One lane: at most one batch under way, one statement and one commit for the holds and the settlements in it. A
 // settlement comes first, so that the holds beside it have the room it gives back.
 
-import type { Clock } from '../../platform/clock.ts'
 import type { Log } from '../../platform/log.ts'
 import type { LedgerMetrics } from '../../platform/metrics.ts'
 import { bucketOf } from '../bucket.ts'
 import type { HoldRequest } from '../holds.ts'
-import type { GatewayNode } from '../jobs.ts'
-import { type HoldRow, SELECT_FREE_WALLETS, type SettleRow } from '../store.ts'
+import { type LimitedCounter, limitedCounters } from '../spend-limits.ts'
+import {
+  type HoldRow,
+  SELECT_FREE_COUNTERS,
+  SELECT_FREE_WALLETS,
+  type SettleRow,
+} from '../store.ts'
 import type { BatchEvent } from './batch-entry.ts'
-import { type SettleItem, sendBatch } from './batch-statement.ts'
+import { type HoldItem, type SettleItem, writeBatch } from './batch-statement.ts'
 import { Batcher } from './batcher.ts'
 import { classifyFailure, LaneConnection } from './connection.ts'
+import { LEASE_MS, type Lease } from './lease.ts'
 
 export type LaneOptions = {
   url: string
-  clock: Clock
   log: Log
   metrics: LedgerMetrics
-  /** From startNode: whose lease keeps these holds alive. Read anew for each batch. */
-  node: GatewayNode
+  /** Keeps these holds alive. */
+  lease: Lease
   /** Of each kind: a batch may have twice as many. */
   batch_limit?: number
-  /** False: a batch without a settlement does not wait for the disk. Holds may be lost in a crash, charges never. */
-  synchronous_holds?: boolean
+  /** A hold that is not placed by then is refused, and so is any attempt to place it later. */
   deadline_ms?: number
+  hold_expires_after_ms?: number
   settle_gives_up_after_ms?: number
 }
 
-type Item = { hold: HoldRequest } | { settle: SettleItem }
+type Item = { hold: HoldItem } | { settle: SettleItem }
 
 const BATCH_LIMIT = 128
 const QUEUE_LIMIT = 10_000
 const QUEUE_AGE_LIMIT_MS = 2_000
+const HOLDS_APART_LIMIT = 2_500
 /** Longer than the longest call, which ends after 15 minutes. */
 const HOLD_EXPIRES_AFTER_MS = 20 * 60_000
 const DEADLINE_MS = 10_000
-/** A hold that fails costs nobody anything. A settle that fails is a call nobody pays: it tries for longer. */
-const SETTLE_GIVES_UP_AFTER_MS = 120_000
 
 export class Lane {
   readonly #options: LaneOptions
+  readonly #deadline_ms: number
   readonly #connection: LaneConnection
-  /** For batches that charge nobody. */
-  readonly #hold_connection: LaneConnection
-  /** For wallets that somebody keeps locked: whoever waits for one of them waits here. */
+  /** For wallets in quarantine: whoever waits for one of them waits here. */
   readonly #apart_connection: LaneConnection
   readonly #batcher: Batcher<Item, HoldRow | SettleRow>
 
   constructor(options: LaneOptions) {
     this.#options = options
-    const {
-      synchronous_holds = true,
-      deadline_ms = DEADLINE_MS,
-      batch_limit = BATCH_LIMIT,
-    } = options
-    const { settle_gives_up_after_ms = SETTLE_GIVES_UP_AFTER_MS } = options
-    this.#connection = this.#connect(true)
-    this.#hold_connection = synchronous_holds ? this.#connection : this.#connect(false)
-    this.#apart_connection = this.#connect(true)
-    const limits = { batch_limit, queue_limit: QUEUE_LIMIT }
-    const settles = {
-      ...limits,
-      name: 'settle',
-      queue_age_limit_ms: settle_gives_up_after_ms,
-      give_up_after_ms: settle_gives_up_after_ms,
-    }
-    const holds = {
-      ...limits,
-      name: 'hold',
-      queue_age_limit_ms: QUEUE_AGE_LIMIT_MS,
-      give_up_after_ms: deadline_ms,
-    }
+    this.#deadline_ms = options.deadline_ms ?? DEADLINE_MS
+    this.#connection = this.#connect()
+    this.#apart_connection = this.#connect()
     this.#batcher = new Batcher({
-      queues: [settles, holds],
-      send: (items) => this.#send(items, this.#connectionFor(items)),
+      queues: queuesOf(options, this.#deadline_ms),
+      send: (items) => this.#write(items, this.#connection),
       classify: classifyFailure,
-      blocking: {
-        keyOf: walletOf,
-        findBlocked: (wallet_ids) => findLocked(this.#connection, wallet_ids),
-        findBlockedApart: (wallet_ids) => findLocked(this.#apart_connection, wallet_ids),
-        sendApart: (items) => this.#send(items, this.#apart_connection),
-      },
+      keyOf: walletOf,
+      findLocked: (items) => findLocked(this.#connection, items),
+      findLockedApart: (wallet_ids) => findLockedWallets(this.#apart_connection, wallet_ids),
+      sendApart: (items) => this.#write(items, this.#apart_connection),
       observe: (event) => this.#observe(event),
     })
   }
@@ -90,45 +71,43 @@ export class Lane {
     return this.#batcher.depth
   }
 
-  hold(hold: HoldRequest): Promise<HoldRow> {
-    return this.#batcher.submit({ hold }, 'hold') as Promise<HoldRow>
+  hold(request: HoldRequest): Promise<HoldRow> {
+    const deadline = this.#options.lease.serverTime(performance.now() + this.#deadline_ms)
+    return this.#batcher.submit({ hold: { request, deadline } }, 'hold') as Promise<HoldRow>
   }
 
   settle(settle: SettleItem): Promise<SettleRow> {
     return this.#batcher.submit({ settle }, 'settle') as Promise<SettleRow>
   }
 
-  /** Takes nothing new and answers everything it took. */
-  async close(): Promise<void> {
-    await this.#batcher.close()
-    const connections = [this.#connection, this.#hold_connection, this.#apart_connection]
-    await Promise.all(connections.map((connection) => connection.close()))
+  /** Takes nothing new and answers everything it took; what is not answered in time is given up. */
+  async close(within_ms?: number): Promise<void> {
+    await this.#batcher.close(within_ms)
+    await Promise.all([this.#connection.close(), this.#apart_connection.close()])
   }
 
-  #connectionFor(items: readonly Item[]): LaneConnection {
-    return items.some((item) => 'settle' in item) ? this.#connection : this.#hold_connection
-  }
-
-  async #send(
+  async #write(
     items: readonly Item[],
     connection: LaneConnection,
   ): Promise<(HoldRow | SettleRow)[]> {
-    const { node, clock } = this.#options
-    const holds = items.flatMap((item) => ('hold' in item ? [item.hold] : []))
-    const settles = items.flatMap((item) => ('settle' in item ? [item.settle] : []))
-    const now = clock.now()
-    const expires_at = new Date(now.getTime() + HOLD_EXPIRES_AFTER_MS)
-    const answers = await sendBatch(connection, { settles, holds, node, now, expires_at })
+    const { lease, hold_expires_after_ms = HOLD_EXPIRES_AFTER_MS } = this.#options
+    const answers = await writeBatch(connection, {
+      holds: items.flatMap((item) => ('hold' in item ? [item.hold] : [])),
+      settles: items.flatMap((item) => ('settle' in item ? [item.settle] : [])),
+      node_id: lease.node_id,
+      lease_ms: LEASE_MS,
+      expires_after_ms: hold_expires_after_ms,
+    })
     const [settled, held] = [answers.settles.values(), answers.holds.values()]
     return items.flatMap(
       (item) => ('hold' in item ? held.next().value : settled.next().value) ?? [],
     )
   }
 
-  #connect(synchronous_commit: boolean): LaneConnection {
-    const { url, deadline_ms = DEADLINE_MS } = this.#options
+  #connect(): LaneConnection {
+    const { url } = this.#options
     const application_name = 'svc ledger lane'
-    return new LaneConnection({ url, application_name, synchronous_commit, deadline_ms })
+    return new LaneConnection({ url, application_name, deadline_ms: this.#deadline_ms })
   }
 
   #observe(event: BatchEvent<Item>): void {
@@ -151,7 +130,52 @@ export class Lane {
   }
 }
 
+/** A hold that fails costs nobody anything. A settlement is kept for as long as its hold may live. */
+function queuesOf(options: LaneOptions, deadline_ms: number) {
+  const {
+    batch_limit = BATCH_LIMIT,
+    hold_expires_after_ms = HOLD_EXPIRES_AFTER_MS,
+    settle_gives_up_after_ms = hold_expires_after_ms,
+  } = options
+  const limits = { batch_limit, queue_limit: QUEUE_LIMIT }
+  return [
+    {
+      ...limits,
+      name: 'settle',
+      apart_limit: QUEUE_LIMIT,
+      queue_age_limit_ms: settle_gives_up_after_ms,
+      give_up_after_ms: settle_gives_up_after_ms,
+    },
+    {
+      ...limits,
+      name: 'hold',
+      apart_limit: HOLDS_APART_LIMIT,
+      queue_age_limit_ms: QUEUE_AGE_LIMIT_MS,
+      give_up_after_ms: deadline_ms,
+    },
+  ]
+}
+
+/** The wallets of those items whose row, or a counter of whose spend limits, somebody keeps. */
 async function findLocked(
+  connection: LaneConnection,
+  items: readonly Item[],
+): Promise<ReadonlySet<string>> {
+  const locked = await findLockedWallets(connection, [...new Set(items.map(walletOf))])
+  const counters = items.flatMap((item) => countersOf(item).map((counter) => ({ item, counter })))
+  if (counters.length === 0) return locked
+  const free = await connection.run(SELECT_FREE_COUNTERS, [
+    counters.map(({ counter }) => counter.bucket),
+    counters.map(({ counter }) => counter.owner_id),
+    counters.map(({ counter }) => counter.period),
+  ])
+  // A counter that somebody is just making is not found either.
+  const free_owners = new Set(free.map(({ owner_id }) => owner_id))
+  const kept = counters.filter(({ counter }) => !free_owners.has(counter.owner_id))
+  return locked.union(new Set(kept.map(({ item }) => walletOf(item))))
+}
+
+async function findLockedWallets(
   connection: LaneConnection,
   wallet_ids: readonly string[],
 ): Promise<Set<string>> {
@@ -161,5 +185,9 @@ async function findLocked(
 }
 
 function walletOf(item: Item): string {
-  return 'hold' in item ? item.hold.wallet_id : item.settle.hold.wallet_id
+  return 'hold' in item ? item.hold.request.wallet_id : item.settle.hold.wallet_id
+}
+
+function countersOf(item: Item): readonly LimitedCounter[] {
+  return 'hold' in item ? limitedCounters(item.hold.request) : (item.settle.hold.spend ?? [])
 }

@@ -1,52 +1,62 @@
--- Places holds: grants as much as fits between p_min and p_max, item after item in the order given, the
--- exact decision one caller after another would get. (A prefix sum in one statement is not the same: a
--- refused large request would block a later small one.) States:
+-- Places holds: grants as much as fits between min and max, item after item in the order given, the exact decision
+-- one caller after another would get. (A prefix sum in one statement is not the same: a refused large request would
+-- block a later small one.) To be called with the wallets locked (ledger_batch). States:
 --   granted        the hold is open; also when the same id asks again
 --   blocked        other open holds are in the way; waiting may help
 --   insufficient   the wallet does not have the minimum
---   limit_reached  a spend limit does not have the minimum; limit_owner_id says whose, the first in the
---                  order given
+--   limit_reached  a spend limit does not have the minimum; limit_owner_id says whose, the first in the order given
+--   too_late       the deadline has passed: the caller has given it up, and nothing may be held any more
+--   lease_lapsed   the node has no live lease: nothing would keep the hold from being swept
 --   no_wallet, conflict (the id is another wallet's hold): a bug of the caller
--- Any number of limits may bind an item: p_limit_items has the place of the item that each limit binds, those
--- of one item side by side and no counter twice.
--- Plans are made once and pinned to index look-ups: they do not depend on the statistics of tables that
--- change shape, and a batch of one is not planned anew each time.
+-- A hold may grow: an id whose open hold has less than min asks for more. Where a hold that grows would take more than
+-- a quarter of the room, it takes its minimum or an eighth of the room, whichever is more, and comes back.
+-- Any number of limits may bind an item, no counter twice.
+-- Plans are made once and pinned to index look-ups: they do not depend on the statistics of tables that change shape,
+-- and a batch of one is not planned anew each time.
 create or replace function hold_batch(
-  p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_min bigint[], p_max bigint[],
-  p_limit_items integer[], p_limit_buckets smallint[], p_limit_owner_ids uuid[], p_limit_periods date[],
-  p_limit_credits bigint[],
-  p_node_id text, p_node_epoch bigint, p_now timestamptz, p_expires_at timestamptz
+  p_holds hold_item[], p_limits limit_item[], p_node_id uuid, p_lease interval, p_expires_after interval
 ) returns table (item integer, state text, granted bigint, limit_owner_id uuid)
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   r record;
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint;
-  l_counters integer[]; l_spent bigint[]; l_held bigint[]; l_first integer; l integer; k integer;
-  room bigint; v_state text; v_granted bigint; v_limit_owner_id uuid;
+  limit_items integer[]; l_counters integer[]; l_spent bigint[]; l_held bigint[];
+  l_first integer; l integer; k integer;
+  own bigint; room bigint; v_state text; v_added bigint; v_limit_owner_id uuid;
   -- Answers stand at the place of their item, so that columns zip without a join.
-  o_states text[] := array_fill(null::text, array[cardinality(p_ids)]);
-  o_granted bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
-  o_limit_owner_ids uuid[] := array_fill(null::uuid, array[cardinality(p_ids)]);
+  o_states text[] := array_fill(null::text, array[cardinality(p_holds)]);
+  o_granted bigint[] := array_fill(null::bigint, array[cardinality(p_holds)]);
+  o_added bigint[] := array_fill(0::bigint, array[cardinality(p_holds)]);
+  o_limit_owner_ids uuid[] := array_fill(null::uuid, array[cardinality(p_holds)]);
   u_buckets smallint[]; u_ids uuid[]; u_held bigint[];
-  with_limits boolean := p_limit_items <> '{}';
+  with_limits boolean := p_limits <> '{}'; growing integer := 0; grown integer;
+  -- After the locks: whoever holds them later has seen what happens here.
+  v_now timestamptz := clock_timestamp();
 begin
-  -- A statement of its own: the next one then sees what this one waited for.
-  perform 1 from wallet w
-  where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i))
-  order by w.bucket, w.id
-  for no key update;
+  if not exists (
+    select 1 from gateway_node n where n.node_id = p_node_id and n.beaten_at > v_now - p_lease)
+  then
+    return query select i, 'lease_lapsed', null::bigint, null::uuid
+    from generate_series(1, cardinality(p_holds)) i;
+    return;
+  end if;
 
   if with_limits then
+    select array_agg(u.item) into limit_items from unnest(p_limits) u;
     select t.counters, t.spent, t.held into l_counters, l_spent, l_held
-    from take_spend_counters(p_limit_buckets, p_limit_owner_ids, p_limit_periods) t;
+    from (
+      select array_agg(u.bucket) as buckets, array_agg(u.owner_id) as owner_ids,
+        array_agg(u.period) as periods
+      from unnest(p_limits) u
+    ) c
+    cross join lateral take_spend_counters(c.buckets, c.owner_ids, c.periods) t;
   end if;
 
   for r in
     select u.ordinality::integer as item, u.*, w.posted, w.held,
       h.amount as open_amount, h.wallet_id as open_wallet_id
-    from unnest(p_buckets, p_ids, p_wallet_ids, p_min, p_max) with ordinality
-      as u (bucket, id, wallet_id, min, max)
+    from unnest(p_holds) with ordinality u
     left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
     left join hold h on h.bucket = u.bucket and h.id = u.id
     order by u.bucket, u.wallet_id, u.ordinality
@@ -58,14 +68,14 @@ begin
       w_bucket := r.bucket; w_id := r.wallet_id; w_posted := r.posted; w_held := r.held;
     end if;
 
-    room := w_posted - w_held; v_granted := null; v_limit_owner_id := null;
+    own := coalesce(r.open_amount, 0); room := w_posted - w_held; v_added := 0; v_limit_owner_id := null;
     if with_limits then
-      l_first := array_position(p_limit_items, r.item); l := l_first;
-      while p_limit_items[l] = r.item loop
+      l_first := array_position(limit_items, r.item); l := l_first;
+      while limit_items[l] = r.item loop
         k := l_counters[l];
-        room := least(room, p_limit_credits[l] - l_spent[k] - l_held[k]);
-        if v_limit_owner_id is null and p_limit_credits[l] - l_spent[k] < r.min then
-          v_limit_owner_id := p_limit_owner_ids[l];
+        room := least(room, (p_limits[l]).limit_credits - l_spent[k] - l_held[k]);
+        if v_limit_owner_id is null and (p_limits[l]).limit_credits - l_spent[k] < r.min_credits then
+          v_limit_owner_id := (p_limits[l]).owner_id;
         end if;
         l := l + 1;
       end loop;
@@ -73,19 +83,28 @@ begin
 
     if w_posted is null then
       v_state := 'no_wallet';
-    elsif r.open_amount is not null then
-      v_state := case when r.open_wallet_id = r.wallet_id then 'repeated' else 'conflict' end;
-      v_granted := r.open_amount;
-    elsif room >= r.min then
+    elsif r.open_wallet_id <> r.wallet_id then
+      v_state := 'conflict';
+    elsif own >= r.min_credits then
       v_state := 'granted';
-      v_granted := least(r.max, room);
-      w_held := w_held + v_granted;
+    elsif v_now > r.deadline then
+      v_state := 'too_late';
+    elsif room >= r.min_credits - own then
+      v_state := 'granted';
+      v_added := least(r.max_credits - own, room);
+      if r.grows and v_added > room / 4 then
+        v_added := least(v_added, greatest(r.min_credits - own, room / 8));
+      end if;
+      w_held := w_held + v_added;
+      if own > 0 then
+        growing := growing + 1;
+      end if;
       if with_limits and l_first is not null then
         foreach k in array l_counters[l_first:l - 1] loop
-          l_held[k] := l_held[k] + v_granted;
+          l_held[k] := l_held[k] + v_added;
         end loop;
       end if;
-    elsif w_posted < r.min then
+    elsif w_posted < r.min_credits then
       v_state := 'insufficient';
     elsif v_limit_owner_id is not null then
       v_state := 'limit_reached';
@@ -93,7 +112,10 @@ begin
     else
       v_state := 'blocked';
     end if;
-    o_states[r.item] := v_state; o_granted[r.item] := v_granted;
+    o_states[r.item] := v_state; o_added[r.item] := v_added;
+    if v_state = 'granted' then
+      o_granted[r.item] := own + v_added;
+    end if;
   end loop;
   if w_id is not null then
     u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id; u_held := u_held || w_held;
@@ -103,33 +125,42 @@ begin
   from unnest(u_buckets, u_ids, u_held) as u (bucket, id, held)
   where w.bucket = u.bucket and w.id = u.id and w.held <> u.held;
 
+  if growing > 0 then
+    update hold h set amount = o.granted
+    from unnest(p_holds) with ordinality u
+    join unnest(o_granted, o_added) with ordinality as o (granted, added, item) on o.item = u.ordinality
+    where o.added > 0 and o.granted > o.added and h.bucket = u.bucket and h.id = u.id;
+    get diagnostics grown = row_count;
+    if grown <> growing then
+      raise exception 'one hold grew twice in a batch' using errcode = 'integrity_constraint_violation';
+    end if;
+  end if;
+
   with limits as materialized (
-    select u.item, array_agg(u.bucket order by u.place) as buckets,
-      array_agg(u.owner_id order by u.place) as owner_ids, array_agg(u.period order by u.place) as periods
-    from unnest(p_limit_items, p_limit_buckets, p_limit_owner_ids, p_limit_periods) with ordinality
-      as u (item, bucket, owner_id, period, place)
+    select u.item, array_agg(u.bucket order by u.ordinality) as buckets,
+      array_agg(u.owner_id order by u.ordinality) as owner_ids,
+      array_agg(u.period order by u.ordinality) as periods
+    from unnest(p_limits) with ordinality u
     group by u.item
   )
-  insert into hold (bucket, id, wallet_id, amount, node_id, node_epoch, created_at, expires_at,
-    spend_buckets, spend_owner_ids, spend_periods)
-  select o.bucket, o.id, o.wallet_id, o.granted, p_node_id, p_node_epoch, p_now, p_expires_at,
-    limits.buckets, limits.owner_ids, limits.periods
-  from unnest(p_buckets, p_ids, p_wallet_ids, o_states, o_granted) with ordinality
-    as o (bucket, id, wallet_id, state, granted, item)
-  left join limits on limits.item = o.item
-  where o.state = 'granted';
+  insert into hold (bucket, id, wallet_id, amount, node_id, expires_at, spend_buckets, spend_owner_ids,
+    spend_periods)
+  select u.bucket, u.id, u.wallet_id, u.granted, p_node_id, v_now + p_expires_after, limits.buckets,
+    limits.owner_ids, limits.periods
+  from rows from (unnest(p_holds), unnest(o_granted, o_added)) with ordinality
+    as u (bucket, id, wallet_id, min_credits, max_credits, grows, deadline, granted, added, item)
+  left join limits on limits.item = u.item
+  where u.added > 0 and u.granted = u.added;
 
   if with_limits then
     perform add_spend(array_agg(u.bucket), array_agg(u.owner_id), array_agg(u.period),
-      array_agg(0::bigint), array_agg(o_granted[u.item]))
-    from unnest(p_limit_items, p_limit_buckets, p_limit_owner_ids, p_limit_periods)
-      as u (item, bucket, owner_id, period)
-    where o_states[u.item] = 'granted';
+      array_agg(0::bigint), array_agg(o_added[u.item]))
+    from unnest(p_limits) u
+    where o_added[u.item] > 0;
   end if;
 
   return query
-  select o.ordinality::integer, case o.state when 'repeated' then 'granted' else o.state end, o.granted,
-    o.limit_owner_id
+  select o.ordinality::integer, o.state, o.granted, o.limit_owner_id
   from unnest(o_states, o_granted, o_limit_owner_ids) with ordinality
     as o (state, granted, limit_owner_id);
 end $$;

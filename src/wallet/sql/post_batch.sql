@@ -13,10 +13,7 @@ declare
   o_items integer[]; o_states text[]; o_before bigint[]; o_after bigint[]; o_seqs bigint[];
   u_buckets smallint[]; u_ids uuid[]; u_posted bigint[]; u_seqs bigint[];
 begin
-  perform 1 from wallet w
-  where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i))
-  order by w.bucket, w.id
-  for no key update;
+  perform lock_wallets(p_buckets, p_wallet_ids);
 
   for r in
     select u.ordinality::integer as item, u.bucket, u.wallet_id, u.tx, u.amount,

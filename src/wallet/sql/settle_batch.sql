@@ -31,11 +31,6 @@ declare
   expected integer := 0; deleted integer;
   with_limits boolean := p_limit_items <> '{}';
 begin
-  perform 1 from wallet w
-  where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i))
-  order by w.bucket, w.id
-  for no key update;
-
   if with_limits then
     select t.counters, t.spent, t.held into l_counters, l_spent, l_held
     from take_spend_counters(p_limit_buckets, p_limit_owner_ids, p_limit_periods) t;

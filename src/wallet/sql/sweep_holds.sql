@@ -1,40 +1,64 @@
--- Gives back holds that nobody will resolve: past their time, or of a node without a live lease. The
--- wallets are locked as everywhere, and the delete decides: a settle that came first leaves nothing here.
-create or replace function sweep_holds(p_buckets smallint[], p_now timestamptz, p_limit integer)
+-- Gives back holds of one bucket that nobody will resolve: past their time, or of a node without a lease. Whatever
+-- somebody keeps locked is left for the next time, so that a lock on one wallet keeps no other from its credits. The
+-- delete decides: a settle that came first leaves nothing here.
+create or replace function sweep_holds(p_bucket smallint, p_limit integer)
 returns table (reason text, holds bigint, credits bigint)
 language plpgsql as $$
 declare
-  c_buckets smallint[]; c_ids uuid[]; c_wallet_ids uuid[]; gone hold[];
+  v_now timestamptz := clock_timestamp();
+  free_wallet_ids uuid[]; free_counters text[]; gone hold[];
   s_buckets smallint[]; s_owner_ids uuid[]; s_periods date[]; s_held bigint[];
 begin
-  select array_agg(c.bucket), array_agg(c.id), array_agg(c.wallet_id) into c_buckets, c_ids, c_wallet_ids
+  select array_agg(w.id) into free_wallet_ids
   from (
-    select h.bucket, h.id, h.wallet_id
-    from hold h
-    left join gateway_node n on n.node_id = h.node_id and n.epoch = h.node_epoch and n.lease_until > p_now
-    where h.bucket = any (p_buckets) and (h.expires_at <= p_now or n.node_id is null)
-    limit p_limit
-  ) c;
-  if c_ids is null then
+    select w.id from wallet w
+    where w.bucket = p_bucket and w.id in (
+      select h.wallet_id from hold h
+      where h.bucket = p_bucket and (
+        h.expires_at <= v_now or not exists (select 1 from gateway_node n where n.node_id = h.node_id))
+      limit p_limit)
+    order by w.bucket, w.id
+    for no key update skip locked
+  ) w;
+  if free_wallet_ids is null then
     return;
   end if;
 
-  perform 1 from wallet w
-  where (w.bucket, w.id) in (select b, i from unnest(c_buckets, c_wallet_ids) as u (b, i))
-  order by w.bucket, w.id
-  for no key update;
+  select array_agg(s.bucket || ' ' || s.owner_id || ' ' || s.period) into free_counters
+  from (
+    select s.bucket, s.owner_id, s.period from spend_counter s
+    where (s.bucket, s.owner_id, s.period) in (
+      select c.bucket, c.owner_id, c.period
+      from hold h
+      cross join lateral unnest(h.spend_buckets, h.spend_owner_ids, h.spend_periods)
+        as c (bucket, owner_id, period)
+      where h.bucket = p_bucket and h.wallet_id = any (free_wallet_ids))
+    order by s.bucket, s.owner_id, s.period
+    for no key update skip locked
+  ) s;
 
   with deleted as (
     delete from hold h
-    using unnest(c_buckets, c_ids) as c (bucket, id)
-    where h.bucket = c.bucket and h.id = c.id
+    where h.bucket = p_bucket and h.wallet_id = any (free_wallet_ids) and h.id in (
+      select o.id from hold o
+      where o.bucket = p_bucket and o.wallet_id = any (free_wallet_ids)
+        and (o.expires_at <= v_now
+          or not exists (select 1 from gateway_node n where n.node_id = o.node_id))
+        and not exists (
+          select 1
+          from unnest(o.spend_buckets, o.spend_owner_ids, o.spend_periods) as c (bucket, owner_id, period)
+          where (c.bucket || ' ' || c.owner_id || ' ' || c.period) <> all (coalesce(free_counters, '{}')))
+      limit p_limit)
     returning h
   )
   select array_agg(d.h) into gone from deleted d;
+  if gone is null then
+    return;
+  end if;
 
   update wallet w set held = w.held - g.amount
-  from (select g.bucket, g.wallet_id, sum(g.amount)::bigint as amount from unnest(gone) g group by 1, 2) g
-  where w.bucket = g.bucket and w.id = g.wallet_id;
+  from (select g.wallet_id, sum(g.amount)::bigint as amount from unnest(gone) g group by 1) g
+  where w.bucket = p_bucket and w.id = g.wallet_id;
 
   select array_agg(c.bucket), array_agg(c.owner_id), array_agg(c.period), array_agg(-g.amount)
   into s_buckets, s_owner_ids, s_periods, s_held
@@ -42,13 +66,12 @@ begin
   cross join lateral unnest(g.spend_buckets, g.spend_owner_ids, g.spend_periods)
     as c (bucket, owner_id, period);
   if s_buckets is not null then
-    perform lock_spend_counters(s_buckets, s_owner_ids, s_periods);
     perform add_spend(s_buckets, s_owner_ids, s_periods,
       array_fill(0::bigint, array[cardinality(s_held)]), s_held);
   end if;
 
   return query
-  select case when g.expires_at <= p_now then 'expired' else 'node_lost' end, count(*),
+  select case when g.expires_at <= v_now then 'expired' else 'node_lost' end, count(*),
     sum(g.amount)::bigint
   from unnest(gone) g
   group by 1;

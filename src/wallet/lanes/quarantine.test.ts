@@ -3,10 +3,10 @@ import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../platform/errors.ts'
 import { GivenUp } from './batch-entry.ts'
-import type { BatcherOptions, Blocking } from './batcher.ts'
+import type { BatcherOptions } from './batcher.ts'
 import { LIMITS, make, Wanted } from './test-batcher.ts'
 
-describe('a batcher with a siding', () => {
+describe('a quarantine', () => {
   it('sends an item that somebody holds up apart from the others, and those who need the same with it', async () => {
     const kept = new Set(['odd'])
     const together: number[][] = []
@@ -41,8 +41,14 @@ describe('a batcher with a siding', () => {
     const batcher = make({
       ...blockedBy(kept),
       queues: [
-        { ...LIMITS, name: 'patient', queue_limit: 100, give_up_after_ms: 60_000 },
-        { ...LIMITS, name: 'hasty', queue_limit: 100, give_up_after_ms: 100 },
+        {
+          ...LIMITS,
+          name: 'patient',
+          queue_limit: 100,
+          apart_limit: 100,
+          give_up_after_ms: 60_000,
+        },
+        { ...LIMITS, name: 'hasty', queue_limit: 100, apart_limit: 100, give_up_after_ms: 100 },
       ],
     })
     const patient = [1, 3, 5, 7, 9].map((item) => batcher.submit(item, 'patient'))
@@ -75,7 +81,9 @@ describe('a batcher with a siding', () => {
 
   it('lets what waits apart take only its own room', async () => {
     const kept = new Set(['odd'])
-    const queues = [{ ...LIMITS, batch_limit: 1, queue_limit: 8, give_up_after_ms: 300 }]
+    const queues = [
+      { ...LIMITS, batch_limit: 1, queue_limit: 8, apart_limit: 2, give_up_after_ms: 300 },
+    ]
     const batcher = make({ ...blockedBy(kept), queues })
     const submit = (item: number) =>
       batcher.submit(item, 'number').then(
@@ -84,7 +92,7 @@ describe('a batcher with a siding', () => {
       )
     const odd = [submit(1)]
     await sleep(40)
-    // A quarter of the queue waits, one is being tried.
+    // Two may wait, one is being tried.
     odd.push(submit(3), submit(5))
     assert.equal(await submit(7), 'refused')
     const even = [2, 4, 6, 8, 10, 12, 14, 16].map(submit)
@@ -100,14 +108,11 @@ describe('a batcher with a siding', () => {
     const batcher = make({
       ...blockedBy(kept),
       give_up_after_ms: 10_000,
-      blocking: {
-        ...blocking(kept, []),
-        findBlockedApart: async (keys) => new Set(keys),
-        sendApart: async (items) => {
-          if (away) throw new Wanted('retry')
-          if (items.includes(3)) throw new Wanted('refused')
-          return items.map((item) => item * 2)
-        },
+      findLockedApart: async (keys) => new Set(keys),
+      sendApart: async (items) => {
+        if (away) throw new Wanted('unknown')
+        if (items.includes(3)) throw new Wanted('refused')
+        return items.map((item) => item * 2)
       },
     })
     const [good, bad] = [batcher.submit(1, 'number'), batcher.submit(3, 'number')]
@@ -138,17 +143,12 @@ async function answer(kept: ReadonlySet<string>, items: readonly number[]): Prom
 function blockedBy(
   kept: ReadonlySet<string>,
   apart: number[][] = [],
-): Pick<BatcherOptions<number, number>, 'send' | 'blocking'> {
-  return { send: (items) => answer(kept, items), blocking: blocking(kept, apart) }
-}
-
-function blocking(kept: ReadonlySet<string>, apart: number[][]): Blocking<number, number> {
-  const findBlocked = async (keys: readonly string[]) =>
-    new Set(keys.filter((key) => kept.has(key)))
+): Omit<BatcherOptions<number, number>, 'queues' | 'classify' | 'observe'> {
   return {
+    send: (items) => answer(kept, items),
     keyOf,
-    findBlocked,
-    findBlockedApart: findBlocked,
+    findLocked: async (items) => new Set(items.map(keyOf).filter((key) => kept.has(key))),
+    findLockedApart: async (keys) => new Set(keys.filter((key) => kept.has(key))),
     sendApart: (items) => {
       apart.push([...items])
       return answer(kept, items)
