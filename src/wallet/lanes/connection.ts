@@ -29,6 +29,9 @@ const WAIT_CANCELLED = /canceling (the )?wait for synchronous replication/
  */
 const ITEM_FAULT = /^(21|22|23|54|P0001)/
 
+/** Lost, read-only after a failover, not allowed, or ended by the server: the next batch needs another session. */
+const SESSION_IS_USELESS = /^(08|25|28|57P)/
+
 export function classifyFailure(error: unknown): Failure {
   if (error instanceof Unreachable) return 'unreachable'
   if (error instanceof UnknownOutcome) return 'unknown'
@@ -62,9 +65,7 @@ export class LaneConnection {
       if (this.#wait_cancelled) throw new UnknownOutcome('the wait for the standby was cancelled')
       return rows
     } catch (error) {
-      const kept = ['conflict', 'blocked', 'refused'].includes(classifyFailure(error))
-      if (error instanceof DatabaseError && kept) throw error
-      // Also where the server only reports a failure: this session may be of a server that takes no writes any more.
+      if (error instanceof DatabaseError && !SESSION_IS_USELESS.test(error.code ?? '')) throw error
       await this.close()
       if (error instanceof DatabaseError || error instanceof Unreachable) throw error
       throw new UnknownOutcome('the connection broke', { cause: error })

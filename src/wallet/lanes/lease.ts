@@ -81,8 +81,8 @@ export class Lease {
       } catch (error) {
         this.#options.log.warn({ err: error, live: this.is_live }, 'the lease was not renewed')
         pause_ms = BEAT_AGAIN_MS
+        if (!this.is_live) this.#options.metrics.ledger_lease_live.set(0)
       }
-      this.#options.metrics.ledger_lease_live.set(this.is_live ? 1 : 0)
     }
   }
 
@@ -91,6 +91,7 @@ export class Lease {
     const [row] = await this.#connection.run(BEAT, [this.node_id])
     if (!row) throw new Error('a beat has an answer')
     this.#live_until = asked_at + LEASE_MS - MARGIN_MS
+    this.#options.metrics.ledger_lease_live.set(1)
     this.#server_offset_ms = row.server_time.getTime() - performance.now()
     if (row.beat === 1n && this.#beats > 0) {
       // This process stood still, or could not reach the database, for longer than its lease.

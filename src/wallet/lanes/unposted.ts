@@ -8,7 +8,8 @@ import path from 'node:path'
 import type { Log } from '../../platform/log.ts'
 import type { LedgerMetrics } from '../../platform/metrics.ts'
 import { toJson } from '../../platform/money.ts'
-import type { SettleRequest } from '../holds.ts'
+import type { Hold, SettleRequest } from '../holds.ts'
+import type { LimitedCounter } from '../spend-limits.ts'
 import { RefusedItem } from './batch-entry.ts'
 
 export type UnpostedOptions = { folder: string; log: Log; metrics: LedgerMetrics }
@@ -153,11 +154,20 @@ async function postAll(
   return outcomes
 }
 
-/** Credits are whole numbers that JSON carries exactly; only their type has to be given back. */
+/** A settlement as JSON carries it: credits are whole numbers, exactly, and only their type has to be given back. */
+type Written = Omit<SettleRequest, 'hold' | 'used_credits' | 'cost_credits'> & {
+  used_credits: number
+  cost_credits: number
+  hold: Omit<Hold, 'amount' | 'spend'> & {
+    amount: number
+    spend?: (Omit<LimitedCounter, 'limit'> & { limit: number })[]
+  }
+}
+
 function parseLines(text: string): SettleRequest[] {
   const lines = text.split('\n').filter((line) => line !== '')
   return lines.map((line) => {
-    const request = JSON.parse(line) as SettleRequest
+    const request: Written = JSON.parse(line)
     const { hold } = request
     const spend = hold.spend?.map((counter) => ({ ...counter, limit: BigInt(counter.limit) }))
     return {
