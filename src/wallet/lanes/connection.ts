@@ -2,8 +2,9 @@
 // read, and whether its commits wait for the disk is for its session to say.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client, DatabaseError } from 'pg'
-import { connectionConfig, type Statement } from '../../platform/db.ts'
+import { type Client, DatabaseError } from 'pg'
+import type { Statement } from '../../platform/db.ts'
+import { openClient } from '../../platform/session.ts'
 import type { Failure } from './batch-entry.ts'
 
 export type LaneConnectionOptions = {
@@ -18,9 +19,7 @@ export type LaneConnectionOptions = {
 export class UnknownOutcome extends Error {}
 
 /** Processes that share a wallet wait for each other far shorter; whoever keeps a lock longer is waited for apart. */
-const LOCK_WAIT_MS = 1_000
-
-const WAIT_CANCELLED = /canceling (the )?wait for synchronous replication/
+const LOCK_WAIT = '1s'
 
 /**
  * Bad data (21, 22), a broken constraint (23), a limit of the server that no wait lifts (54) and what our
@@ -80,23 +79,16 @@ export class LaneConnection {
 
   async #connect(): Promise<Client> {
     const { url, application_name, synchronous_commit } = this.#options
-    const config = connectionConfig(url, application_name)
-    const client = new Client({
-      ...config,
+    const client = await openClient({
+      url,
+      application_name,
       // The deadline is watched here.
       query_timeout: 0,
-      options: [
-        config.options,
-        `-c synchronous_commit=${synchronous_commit ? 'on' : 'off'}`,
-        `-c lock_timeout=${LOCK_WAIT_MS}`,
-      ].join(' '),
+      settings: { synchronous_commit: synchronous_commit ? 'on' : 'off', lock_timeout: LOCK_WAIT },
+      onStandbyWaitCancelled: () => {
+        this.#wait_cancelled = true
+      },
     })
-    // A broken connection shows at the next query; without a listener it would end the process.
-    client.on('error', () => {})
-    client.on('notice', (notice) => {
-      if (WAIT_CANCELLED.test(notice.message ?? '')) this.#wait_cancelled = true
-    })
-    await client.connect()
     this.#client = client
     return client
   }
