@@ -4,6 +4,7 @@
 import cluster, { type Worker as Child } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
+import { requireConnectionRoom } from './connections.ts'
 import { providerEnvironment } from './sandbox-process.ts'
 import { type Service, type ServiceOptions, startService } from './service.ts'
 
@@ -44,6 +45,7 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   process.on('SIGHUP', () => void roll(fleet))
   let address: string | undefined
   try {
+    await requireConnectionRoom(options.database_url, config)
     for (let i = 0; i < config.WORKERS; i++) {
       options.signal?.throwIfAborted()
       address = await forkReady(fleet)

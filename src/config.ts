@@ -52,7 +52,7 @@ const SETTINGS = {
     fallback: 10,
     min: 2,
     max: 1000,
-    doc: 'Database connections of one process for requests; it has six more for the ledger and revocations.',
+    doc: 'Database connections of one process for requests. It has eight more of its own, for the ledger, revocations and migrations.',
   }),
   REDIS_URL: url({
     protocols: ['redis:', 'rediss:'],

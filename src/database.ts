@@ -1,6 +1,7 @@
 // Which database: the one DATABASE_URL names, or the embedded one in DATA_DIR, started or found running.
 
 import type { Config } from './config.ts'
+import { embeddedConnections } from './connections.ts'
 import { DataDirTaken, lockDataDir, prepareDataDir } from './platform/data-dir.ts'
 import { findRunningPostgres, startEmbeddedPostgres } from './platform/embedded-postgres.ts'
 import type { Log } from './platform/log.ts'
@@ -18,7 +19,11 @@ export async function openDatabase(config: Config, log?: Log): Promise<Database>
   const data_dir = prepareDataDir(config.DATA_DIR)
   const lock = lockDataDir(data_dir)
   try {
-    const postgres = await startEmbeddedPostgres({ data_dir, log: (line) => log?.info(line) })
+    const postgres = await startEmbeddedPostgres({
+      data_dir,
+      log: (line) => log?.info(line),
+      settings: { max_connections: String(embeddedConnections(config)) },
+    })
     // However this process ends, short of being killed, the signal still goes out and the database ends too.
     const abandon = () => void postgres.stop()
     process.once('exit', abandon)

@@ -8,6 +8,7 @@ import { accountJobs, SEND_MAIL_JOB } from './accounts/jobs.ts'
 import { type AppOptions, buildApp } from './app.ts'
 import { closeParts, compose, type Parts } from './compose.ts'
 import type { Config } from './config.ts'
+import { requireConnectionRoom } from './connections.ts'
 import type { App } from './http/server.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
@@ -63,6 +64,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const early_address = cluster.isWorker ? undefined : await listen()
     if (early_address !== undefined) log.info(`listening at ${early_address}, not ready yet`)
     await migrateWhenReachable(database_url, log, signal)
+    // The parent of a cluster has asked for all.
+    if (!cluster.isWorker) await requireConnectionRoom(database_url, config)
     await parts.feed.start()
     await prepareLedger(parts)
     await parts.call_ledger.start()
@@ -186,9 +189,11 @@ async function migrateWhenReachable(
 function isNotReachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  // 53300: too many connections. 57P01 to 57P03: the server is starting up or shutting down.
-  if (/^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|53300|57P0)/.test(code)) return true
-  return /^(Connection terminated|timeout expired)/.test(error.message)
+  // 53300: too many connections. 57P01 to 57P03: the server is starting up or shutting down. 08: a pooler says
+  // that it cannot reach the server.
+  if (/^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|53300|57P0|08)/.test(code))
+    return true
+  return /^(Connection terminated|timeout expired|Query read timeout)/.test(error.message)
 }
 
 /** A refusal on every address of a name is one error without a message. */

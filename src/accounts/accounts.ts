@@ -2,9 +2,10 @@
 
 import type { RateLimits } from '../http/rate-limit.ts'
 import type { Clock } from '../platform/clock.ts'
-import { type Db, violatedConstraint } from '../platform/db.ts'
+import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
+import { violatedConstraint } from '../platform/sql-errors.ts'
 import { mintId } from '../platform/tokens.ts'
 import { openWallet, readBalance } from '../wallet/postings.ts'
 import { hashPassword, needsRehash, requireStrongPassword, verifyPassword } from './passwords.ts'

@@ -4,10 +4,11 @@ import type { KeyPrincipal } from '../http/access.ts'
 import { readCursor, toPage } from '../http/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
-import { type Db, violatedConstraint } from '../platform/db.ts'
+import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Eventual } from '../platform/eventual.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
+import { violatedConstraint } from '../platform/sql-errors.ts'
 import {
   digestKey,
   digestSecret,

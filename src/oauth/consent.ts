@@ -2,7 +2,8 @@
 // until the app has exchanged the code.
 
 import { createHmac } from 'node:crypto'
-import { type Tx, violatedConstraint } from '../platform/db.ts'
+import type { Tx } from '../platform/db.ts'
+import { violatedConstraint } from '../platform/sql-errors.ts'
 import { digestSecret, equalSecrets, mintId, mintSecret } from '../platform/tokens.ts'
 import { type AuthorizationRequest, unknownApp } from './authorize.ts'
 import { changeCap } from './connections.ts'

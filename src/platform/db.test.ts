@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { before, describe, type TestContext, test } from 'node:test'
 import { DatabaseError } from 'pg'
-import { createDatabase, sql } from '../../test/support/database.ts'
+import { createDatabase, databaseServer, sql } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { freePort } from '../../test/support/redis.ts'
-import { Db, registeredStatements, statement, violatedConstraint } from './db.ts'
+import { Db, registeredStatements, statement } from './db.ts'
 import { ApiError } from './errors.ts'
+import { violatedConstraint } from './sql-errors.ts'
 
 const BACKEND = statement<{ pid: number }>('test.backend', 'select pg_backend_pid() as pid')
 const INSERT = statement<{ name: string }>(
@@ -16,6 +17,10 @@ const COUNT = statement<{ count: bigint }>('test.count', 'select count(*) from t
 const SLEEP = statement<object>('test.sleep', 'select pg_sleep(30)')
 const RAISE = statement<object>('test.raise', 'select raise_state($1)')
 const LOCK = statement<object>('test.lock', 'select pg_advisory_xact_lock(1)')
+const NAP = statement<{ pid: number }>(
+  'test.nap',
+  'select pg_backend_pid() as pid from pg_sleep(0.1)',
+)
 const SHORT_LOCK_WAIT = statement<object>('test.lock_wait', `set local lock_timeout = '20ms'`)
 
 let url = ''
@@ -278,6 +283,70 @@ describe('a connection', () => {
     assert.notEqual(await pidOf(db), pid)
   })
 
+  test('that turned out to be read-only is answered 503, and no session of its time is used again', async (t) => {
+    const db = open(t, { pool_size: 3 })
+    await setReadOnly('on')
+    const old = await pidsOf(db, 3)
+    await setReadOnly('off')
+    const error = await rejectionOf(db.run(INSERT, ['read-only']))
+    assertUnavailable(error)
+    assert.doesNotMatch((error as ApiError).message, /may or may not/)
+    const fresh = await pidsOf(db, 3)
+    assert.deepEqual(
+      fresh.filter((pid) => old.includes(pid)),
+      [],
+    )
+    for (const name of ['writable 1', 'writable 2', 'writable 3']) await db.run(INSERT, [name])
+    assert.equal((await names('writable %')).length, 3)
+    await eventually('the old sessions are closed', async () => {
+      const open_ones = await Promise.all(old.map((pid) => isRunning(pid)))
+      return !open_ones.includes(true)
+    })
+  })
+
+  test('that turned out to be read-only is given up even if the work swallows the failure', async (t) => {
+    const db = open(t)
+    await setReadOnly('on')
+    await pidOf(db)
+    await setReadOnly('off')
+    await rejectionOf(
+      db.transaction(async (tx) => {
+        await tx.run(INSERT, ['unheard']).catch(() => {})
+      }),
+    )
+    await db.run(INSERT, ['heard'])
+    assert.deepEqual(await names('%heard'), ['heard'])
+  })
+
+  test('on a server that stays read-only is not looked for without end', async (t) => {
+    const db = open(t, { pool_size: 2 })
+    await setReadOnly('on')
+    const tries = Array.from({ length: 6 }, () => rejectionOf(db.run(INSERT, ['never'])))
+    for (const error of await Promise.all(tries)) assertUnavailable(error)
+    await setReadOnly('off')
+  })
+
+  test('whose prepared statement no longer fits its table is replaced', async (t) => {
+    const db = open(t)
+    await sql(url, 'create table shape (a int)')
+    const all = statement<object>('test.shape', 'select * from shape')
+    await db.run(all)
+    await sql(url, 'alter table shape add column b int')
+    assertUnavailable(await rejectionOf(db.run(all)))
+    assert.deepEqual(await db.run(all), [])
+  })
+
+  test('is replaced when it has lived long enough, but never under its user', async (t) => {
+    const db = open(t, { connection_life_ms: 50 })
+    const [first, again] = await db.transaction(async (tx) => {
+      const pid = await pidOf(tx)
+      await tx.run(NAP)
+      return [pid, await pidOf(tx)]
+    })
+    assert.equal(again, first)
+    assert.notEqual(await pidOf(db), first)
+  })
+
   test('killed while idle is replaced without anyone noticing', async (t) => {
     const db = open(t)
     const pid = await pidOf(db)
@@ -319,6 +388,21 @@ function open(t: TestContext, options: Partial<ConstructorParameters<typeof Db>[
 async function pidOf(db: Pick<Db, 'run'>): Promise<number> {
   const [row] = await db.run(BACKEND)
   return row?.pid ?? 0
+}
+
+/** So many sessions at once. */
+async function pidsOf(db: Db, count: number): Promise<number[]> {
+  const rows = await Promise.all(Array.from({ length: count }, () => db.run(NAP)))
+  const pids = new Set(rows.map(([row]) => row?.pid ?? 0))
+  assert.equal(pids.size, count)
+  return [...pids]
+}
+
+/** For sessions that are opened from now on. */
+async function setReadOnly(value: 'on' | 'off'): Promise<void> {
+  const name = new URL(url).pathname.slice(1)
+  const text = `alter database ${name} set default_transaction_read_only = ${value}`
+  await sql(await databaseServer(), text)
 }
 
 function openSockets(): number {

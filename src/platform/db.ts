@@ -1,14 +1,8 @@
-// PostgreSQL: the pool, named statements, transactions, and the one place where SQL errors get a meaning.
+// PostgreSQL: the pool, named statements and transactions.
 
-import {
-  type ClientConfig,
-  DatabaseError,
-  Pool,
-  type PoolClient,
-  types as pgTypes,
-  TypeOverrides,
-} from 'pg'
-import { ApiError } from './errors.ts'
+import { type ClientBase, Pool, type PoolClient } from 'pg'
+import { applySettings, connectionConfig, watchStandbyWait } from './session.ts'
+import { endsSession, StandbyWaitCancelled, translate, unavailable } from './sql-errors.ts'
 
 /** One SQL statement. The name is the prepared statement's name, the metric label and the log field. */
 export type Statement<Row extends object> = {
@@ -34,17 +28,21 @@ export type DbOptions = {
   url: string
   pool_size: number
   application_name: string
+  /** How long a connection is used before it is replaced. */
+  connection_life_ms?: number
   observe?: (statement: string, seconds: number) => void
 }
 
-const CONNECT_TIMEOUT_MS = 5_000
-const STATEMENT_TIMEOUT_MS = 30_000
-/** Past the server's own limit: only a server that answers nothing at all comes this far. */
-const READ_TIMEOUT_MS = 35_000
 /** What the driver takes as never: 0 would mean its default. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
-const LOCK_TIMEOUT_MS = 10_000
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
+/** Whatever is wrong with a session that nobody notices, it ends with it. */
+const CONNECTION_LIFE_MS = 600_000
+/** Connections that were opened together must not all be replaced at the same moment. */
+const LIFE_SPREAD = 0.2
+const IDLE_LIFE_MS = 60_000
+
+/** What is known of a connection of the pool. Times are of this process's monotonic clock. */
+type Session = { opened_at: number; replace_at: number; standby_wait_cancelled: boolean }
 
 const registered = new Map<string, Statement<object>>()
 
@@ -64,38 +62,26 @@ export function registeredStatements(): Statement<object>[] {
   return [...registered.values()]
 }
 
-// int8 is bigint: money never passes through a double.
-const types = new TypeOverrides()
-types.setTypeParser(pgTypes.builtins.INT8, (text: string) => BigInt(text))
-
-export function connectionConfig(url: string, application_name: string): ClientConfig {
-  return {
-    connectionString: url,
-    application_name,
-    types,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    query_timeout: READ_TIMEOUT_MS,
-    // Session settings, not client timers: the server ends the statement, so no answer is ever left unread.
-    options: [
-      `-c statement_timeout=${STATEMENT_TIMEOUT_MS}`,
-      `-c lock_timeout=${LOCK_TIMEOUT_MS}`,
-      `-c idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
-      '-c timezone=UTC',
-    ].join(' '),
-  }
-}
-
 export class Db implements Queryable {
   readonly #pool: Pool
+  readonly #pool_size: number
+  readonly #life_ms: number
   readonly #observe: (statement: string, seconds: number) => void
+  readonly #sessions = new WeakMap<ClientBase, Session>()
+  /** Connections that were opened before are not used again. */
+  #stale_before = Number.NEGATIVE_INFINITY
 
   constructor(options: DbOptions) {
+    // The pool waits for what it returns, though its type does not say so.
+    const onConnect = (client: ClientBase): unknown => this.#prepare(client)
     this.#pool = new Pool({
       ...connectionConfig(options.url, options.application_name),
       max: options.pool_size,
-      idleTimeoutMillis: 60_000,
+      idleTimeoutMillis: IDLE_LIFE_MS,
+      onConnect,
     })
+    this.#pool_size = options.pool_size
+    this.#life_ms = options.connection_life_ms ?? CONNECTION_LIFE_MS
     this.#observe = options.observe ?? (() => {})
     // An idle connection that the server closes is replaced at the next query; without a listener it
     // would end the process.
@@ -111,25 +97,26 @@ export class Db implements Queryable {
 
   /** The caller owns the whole change: all of `work` commits, or none. */
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
-    return await this.#withClient(async (client) => {
+    const callbacks: (() => void)[] = []
+    const result = await this.#withClient(async (client) => {
       await client.query('begin')
       try {
-        const callbacks: (() => void)[] = []
         const tx: Tx = {
           run: (statement, values = []) => this.#execute(client, statement, values),
           afterCommit: (callback) => callbacks.push(callback),
         }
-        const result = await work(tx)
+        const done = await work(tx)
         // A commit after a failed statement that `work` swallowed is answered with ROLLBACK, not an error.
         const { command } = await client.query('commit')
         if (command !== 'COMMIT') throw new Error('a transaction hid the failure of a statement')
-        for (const callback of callbacks) callback()
-        return result
+        return done
       } catch (error) {
         await client.query('rollback').catch(() => {})
         throw error
       }
     })
+    for (const callback of callbacks) callback()
+    return result
   }
 
   async isReachable(): Promise<boolean> {
@@ -155,27 +142,60 @@ export class Db implements Queryable {
   }
 
   // pool.query() throws the connection away after any SQL error, even a unique violation; so a client is
-  // checked out, and only a broken connection is discarded.
+  // checked out, and only one that is of no use is discarded.
   async #withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
-    let client: PoolClient
-    try {
-      client = await this.#pool.connect()
-    } catch (error) {
-      throw unavailable(error)
-    }
-    let broken = false
+    const { client, session } = await this.#checkOut()
     // The pool listens only while a connection is idle. One that is lost in use fails its next statement;
     // without a listener it would end the process.
     client.on('error', ignoreLoss)
+    session.standby_wait_cancelled = false
     try {
-      return await work(client)
+      const result = await work(client)
+      if (session.standby_wait_cancelled) throw new StandbyWaitCancelled()
+      return result
     } catch (error) {
-      broken = isConnectionError(error)
+      this.#judge(error)
       throw translate(error)
     } finally {
-      client.release(broken)
+      client.release(!this.#isFresh(session))
       client.off('error', ignoreLoss)
     }
+  }
+
+  async #checkOut(): Promise<{ client: PoolClient; session: Session }> {
+    try {
+      // Each turn throws one connection away, so the last turn gets a new one.
+      for (let turn = 0; turn <= this.#pool_size; turn++) {
+        const client = await this.#pool.connect()
+        const session = this.#sessions.get(client)
+        if (session && this.#isFresh(session)) return { client, session }
+        client.release(true)
+      }
+    } catch (error) {
+      throw unavailable(error)
+    }
+    throw unavailable(new Error('every connection went stale while one was looked for'))
+  }
+
+  async #prepare(client: ClientBase): Promise<void> {
+    const opened_at = performance.now()
+    const life_ms = this.#life_ms * (1 - LIFE_SPREAD * Math.random())
+    const session = { opened_at, replace_at: opened_at + life_ms, standby_wait_cancelled: false }
+    this.#sessions.set(client, session)
+    watchStandbyWait(client, () => {
+      session.standby_wait_cancelled = true
+    })
+    await applySettings(client)
+  }
+
+  #isFresh({ opened_at, replace_at }: Session): boolean {
+    return opened_at > this.#stale_before && performance.now() < replace_at
+  }
+
+  // What one session has run into, a server that is gone or now a standby, the others will run into too. They
+  // are not asked: after a failover each would fail one request more.
+  #judge(error: unknown): void {
+    if (endsSession(error)) this.#stale_before = performance.now()
   }
 
   async #execute<Row extends object>(
@@ -192,6 +212,10 @@ export class Db implements Queryable {
         ...(statement.may_take_long && { query_timeout: NO_TIMEOUT_MS }),
       })
       return result.rows
+    } catch (error) {
+      // Also when the work that asked swallows it.
+      this.#judge(error)
+      throw error
     } finally {
       this.#observe(statement.name, (performance.now() - started) / 1000)
     }
@@ -199,61 +223,3 @@ export class Db implements Queryable {
 }
 
 function ignoreLoss(): void {}
-
-/** The constraint a failed statement ran into, if that is why it failed. */
-export function violatedConstraint(error: unknown): string | undefined {
-  const cause = error instanceof ApiError ? error.cause : error
-  if (!(cause instanceof DatabaseError) || !cause.code?.startsWith('23')) return undefined
-  return cause.constraint
-}
-
-function translate(error: unknown): unknown {
-  if (isConnectionError(error)) return connectionLost(error)
-  if (!(error instanceof DatabaseError)) return error
-  switch (error.code ?? '') {
-    // Text PostgreSQL cannot hold: NUL, or half a surrogate pair. Schemas refuse it first; this is the net.
-    case '22021':
-    case '22P05':
-    case '22P02':
-      return new ApiError('bad_request', {
-        message: 'The request holds characters that cannot be stored.',
-        cause: error,
-      })
-    // Lock wait and statement time-outs, and the two the server asks us to try again.
-    case '55P03':
-    case '57014':
-    case '40001':
-    case '40P01':
-      return unavailable(error)
-    default:
-      return error
-  }
-}
-
-function unavailable(cause: unknown): ApiError {
-  return new ApiError('service_unavailable', { cause, headers: { 'retry-after': '1' } })
-}
-
-/** A commit may have arrived before the connection broke: nobody here can know. */
-function connectionLost(cause: unknown): ApiError {
-  return new ApiError('service_unavailable', {
-    message: 'The connection to the database was lost: the change may or may not have been made.',
-    hint: 'Look before you repeat it; with an Idempotency-Key simply repeat it.',
-    cause,
-    headers: { 'retry-after': '1' },
-  })
-}
-
-function isConnectionError(error: unknown): boolean {
-  if (error instanceof ApiError) return false
-  if (error instanceof DatabaseError) {
-    return /^(08|57P0|53300)/.test(error.code ?? '')
-  }
-  if (!(error instanceof Error)) return false
-  const code = 'code' in error ? error.code : undefined
-  if (typeof code === 'string' && /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)/.test(code))
-    return true
-  return /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/.test(
-    error.message,
-  )
-}

@@ -2,9 +2,10 @@
 // the writing transaction only asks for a poll right away. A process whose polls fail stops trusting its
 // caches within a second: revocation is then as fast as the database it cannot reach.
 
-import { Client } from 'pg'
-import { connectionConfig, type Db, statement, type Tx } from './db.ts'
+import type { Client } from 'pg'
+import { type Db, statement, type Tx } from './db.ts'
 import type { Log } from './log.ts'
+import { openClient } from './session.ts'
 
 const CHANNEL = 'svc_invalidation'
 const POLL_INTERVAL_MS = 400
@@ -161,28 +162,37 @@ export class InvalidationFeed {
 
   async #listen(): Promise<void> {
     if (this.#stopped) return
-    const client = new Client(connectionConfig(this.#options.url, 'svc listen'))
-    const retry = () => {
-      if (this.#listener === client) this.#listener = undefined
-      if (this.#stopped) return
-      clearTimeout(this.#listenTimer)
-      this.#listenTimer = setTimeout(() => void this.#listen(), LISTEN_RETRY_MS)
-      this.#listenTimer.unref()
-    }
-    client.on('error', retry)
-    client.on('end', retry)
-    client.on('notification', () => void this.#poll())
+    const { url } = this.#options
+    let client: Client | undefined
     try {
-      await client.connect()
+      client = await openClient({ url, application_name: 'svc listen' })
+      this.#keepListening(client)
       await client.query(`listen ${CHANNEL}`)
       if (!this.#stopped) {
         this.#listener = client
         return
       }
     } catch {
-      retry()
+      this.#listenLater()
     }
     // Refused, as on a server in recovery, or too late: without this, each attempt would leave one open.
-    void client.end().catch(() => {})
+    void client?.end().catch(() => {})
+  }
+
+  #keepListening(client: Client): void {
+    const retry = () => {
+      if (this.#listener === client) this.#listener = undefined
+      this.#listenLater()
+    }
+    client.on('error', retry)
+    client.on('end', retry)
+    client.on('notification', () => void this.#poll())
+  }
+
+  #listenLater(): void {
+    if (this.#stopped) return
+    clearTimeout(this.#listenTimer)
+    this.#listenTimer = setTimeout(() => void this.#listen(), LISTEN_RETRY_MS)
+    this.#listenTimer.unref()
   }
 }

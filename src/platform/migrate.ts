@@ -12,8 +12,8 @@ import { globSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Client } from 'pg'
-import { connectionConfig } from './db.ts'
+import type { Client } from 'pg'
+import { openClient } from './session.ts'
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url))
 const SOURCE_FOLDER = fileURLToPath(new URL('../', import.meta.url))
@@ -22,18 +22,18 @@ const FILE_PATTERN = /^\d{4}_[a-z0-9_]+\.sql$/
 /** Any fixed number will do, as long as nothing else in this database uses it. */
 const LOCK_ID = 7_233_001
 /** How long to wait for another process that is migrating. */
-const LOCK_WAIT_MS = 120_000
+const LOCK_WAIT = '2min'
 
 /** Returns the names of the migrations and functions that were applied now. */
 export async function migrate(url: string): Promise<string[]> {
-  const client = new Client({
-    ...connectionConfig(url, 'svc migrate'),
+  const client = await openClient({
+    url,
+    application_name: 'svc migrate',
     // A migration takes as long as it takes.
+    settings: { statement_timeout: '0', lock_timeout: LOCK_WAIT },
     query_timeout: 0,
   })
-  await client.connect()
   try {
-    await client.query(`set statement_timeout = 0; set lock_timeout = ${LOCK_WAIT_MS}`)
     await client.query('select pg_advisory_lock($1)', [LOCK_ID])
     return [...(await applyMissing(client)), ...(await applyFunctions(client))]
   } finally {
@@ -44,8 +44,7 @@ export async function migrate(url: string): Promise<string[]> {
 
 /** What `migrate` would apply. Changes nothing. */
 export async function missingMigrations(url: string): Promise<string[]> {
-  const client = new Client(connectionConfig(url, 'svc migrate'))
-  await client.connect()
+  const client = await openClient({ url, application_name: 'svc migrate' })
   try {
     const missing = missingOf(await migrationFiles(), await appliedMigrations(client))
     return [...missing, ...(await changedFunctions(client))].map(({ name }) => name)

@@ -203,11 +203,13 @@ export const INSERT_IDEMPOTENCY = statement<{ key: string }>(
 
 export type AnswerRow = { body_hash: Buffer; status: number | null; response: string | null }
 
+// The lock is a write, so that the commit of a repeat waits for the standby and for everything before it.
 export const SELECT_IDEMPOTENCY = statement<AnswerRow>(
   'wallet.select_idempotency',
   `select body_hash, status, response
    from idempotency
-   where bucket = $1::smallint and principal = $2::uuid and endpoint = $3::text and key = $4::text`,
+   where bucket = $1::smallint and principal = $2::uuid and endpoint = $3::text and key = $4::text
+   for key share`,
 )
 
 export const UPDATE_IDEMPOTENCY = statement<object>(

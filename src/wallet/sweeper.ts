@@ -76,7 +76,8 @@ async function sweepBucket(
   signal: AbortSignal | undefined,
 ): Promise<number> {
   let swept = 0
-  for (let round = 0; round < SWEEP_ROUNDS && !signal?.aborted; round++) {
+  for (let round = 0; round < SWEEP_ROUNDS; round++) {
+    if (signal?.aborted) break
     const rows = await options.db.run(SWEEP_HOLDS, [bucket, SWEEP_LIMIT])
     if (rows.length === 0) break
     for (const row of rows) swept += report(options, row)

@@ -3,7 +3,14 @@
 
 import { spawnSync } from 'node:child_process'
 
-const PARTS = { 'redis-server': 'redis-server', chromium: 'chromium' } as const
+const PARTS = {
+  'redis-server': 'redis-server',
+  chromium: 'chromium',
+  pgbouncer: 'pgbouncer',
+} as const
+
+/** Where Debian puts servers; not every user has it in the PATH. */
+const SERVERS = '/usr/sbin'
 
 export type SystemPart = keyof typeof PARTS
 
@@ -28,7 +35,8 @@ export function installSystemParts(): void {
 
 /** The path of the program, or undefined. */
 export function findPart(part: SystemPart): string | undefined {
-  const found = spawnSync('sh', ['-c', `command -v ${part}`], { encoding: 'utf8' })
+  const env = { ...process.env, PATH: `${process.env['PATH']}:${SERVERS}` }
+  const found = spawnSync('sh', ['-c', `command -v ${part}`], { encoding: 'utf8', env })
   return found.status === 0 ? found.stdout.trim() : undefined
 }
 

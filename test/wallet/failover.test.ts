@@ -8,11 +8,12 @@ import path from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { Db } from '../../src/platform/db.ts'
+import { Db, statement } from '../../src/platform/db.ts'
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../src/platform/embedded-postgres.ts'
+import { ApiError } from '../../src/platform/errors.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import type { Settlement } from '../../src/wallet/holds.ts'
 import type { CallLedger } from '../../src/wallet/lanes/call-ledger.ts'
@@ -23,6 +24,10 @@ import { assertBooks, chargeOf, holdOf, LONG, makeLedger, makeWallets } from './
 const ROUNDS = Number(process.env['SVC_FAILOVER_ROUNDS'] ?? 3)
 const WAL_DELAY_MS = 20
 const CALLERS = 200
+/** Of the pool, beside the callers of the lanes: who opens wallets. */
+const OPENERS = 4
+
+const NAP = statement<object>('test.failover_nap', 'select from pg_sleep(0.2)')
 
 type Cluster = {
   primary: EmbeddedPostgres
@@ -60,6 +65,8 @@ async function makeCluster(synchronous: boolean): Promise<Cluster> {
   await until(
     async () => (await sql(primary.url, 'select 1 from pg_stat_replication')).length === 1,
   )
+  // The lanes ask for it themselves; the pool takes what the server says.
+  if (synchronous) await sql(primary.url, `alter database svc set synchronous_commit = 'on'`)
   const address = new Proxy(Number(new URL(primary.url).port))
   const url = new URL(primary.url)
   url.port = String(await address.listen())
@@ -130,10 +137,39 @@ async function callUntil(stop: AbortSignal, ledger: CallLedger, wallet_ids: stri
   return acknowledged
 }
 
-type Outcome = { acknowledged: number; lost: number; changed: number; oldest_ms: number }
+/** What the pool was told is done: the wallet, and when. */
+async function openUntil(stop: AbortSignal, db: Db): Promise<Map<string, number>> {
+  const acknowledged = new Map<string, number>()
+  const opener = async () => {
+    while (!stop.aborted) {
+      try {
+        const [wallet_id = ''] = await makeWallets(db, 1, 1_000n)
+        acknowledged.set(wallet_id, performance.now())
+      } catch {
+        await sleep(20)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: OPENERS }, opener))
+  return acknowledged
+}
+
+async function countMissing(url: string, wallets: ReadonlyMap<string, number>): Promise<number> {
+  const rows = await sql<{ id: string }>(url, 'select id from wallet')
+  const stored = new Set(rows.map((row) => row.id))
+  return [...wallets.keys()].filter((id) => !stored.has(id)).length
+}
+
+type Outcome = {
+  acknowledged: number
+  lost: number
+  changed: number
+  oldest_ms: number
+  pool: { acknowledged: number; lost: number }
+}
 
 /**
- * One failover under load: how many acknowledged settles the new primary does not have or has with other
+ * One failover under load of the lanes and the pool: how many acknowledged settles the new primary does not have or has with other
  * numbers, and how long before the kill the oldest of them was acknowledged.
  */
 async function countLost(synchronous: boolean): Promise<Outcome> {
@@ -144,19 +180,26 @@ async function countLost(synchronous: boolean): Promise<Outcome> {
     const ledger = await makeLedger(db, cluster.url, { deadline_ms: 20_000 })
     const stop = new AbortController()
     const calling = callUntil(stop.signal, ledger, wallet_ids)
+    const opening = openUntil(stop.signal, db)
     await sleep(1_500 + Math.random() * 500)
     const killed_ms = performance.now()
     await failOver(cluster)
+    const moved_ms = performance.now()
     await sleep(500)
     stop.abort()
     const acknowledged = await calling
+    const opened = await opening
+    const after = [...opened.values()].filter((at_ms) => at_ms > moved_ms)
+    assert.ok(after.length > 0, 'the pool works on the new primary')
     await ledger.stop()
     const rows = await sql<{ id: string; numbers: string }>(
       cluster.standby.url,
       `select id, credits_used || ' ' || balance_before || ' ' || balance_after as numbers from usage_event`,
     )
     const stored = new Map(rows.map((row) => [row.id, row.numbers]))
-    const outcome = { acknowledged: acknowledged.size, lost: 0, changed: 0, oldest_ms: 0 }
+    const lost_wallets = await countMissing(cluster.standby.url, opened)
+    const pool = { acknowledged: opened.size, lost: lost_wallets }
+    const outcome = { acknowledged: acknowledged.size, lost: 0, changed: 0, oldest_ms: 0, pool }
     for (const done of acknowledged.values()) {
       const numbers = stored.get(done.id)
       if (numbers === `${done.credits_used} ${done.balance_before} ${done.balance_after}`) continue
@@ -172,11 +215,19 @@ async function countLost(synchronous: boolean): Promise<Outcome> {
   }
 }
 
+async function countSessions(url: string): Promise<number> {
+  const text = `select from pg_stat_activity where application_name = 'svc test'`
+  return (await sql(url, text)).length
+}
+
 describe('a failover', { skip: !LONG && 'long' }, () => {
-  it(`loses no acknowledged settle with a synchronous standby, ${ROUNDS} times`, async () => {
+  it(`loses no acknowledged settle and no wallet with a synchronous standby, ${ROUNDS} times`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      const { acknowledged, lost, changed } = await countLost(true)
+      const { acknowledged, lost, changed, pool } = await countLost(true)
       console.log(`synchronous: ${acknowledged} acknowledged, ${lost} lost, ${changed} changed`)
+      console.log(`the pool: ${pool.acknowledged} acknowledged, ${pool.lost} lost`)
+      assert.ok(pool.acknowledged > 10)
+      assert.equal(pool.lost, 0)
       assert.ok(acknowledged > 100)
       assert.deepEqual({ lost, changed }, { lost: 0, changed: 0 })
     }
@@ -194,6 +245,24 @@ describe('a failover', { skip: !LONG && 'long' }, () => {
       all += lost
     }
     assert.ok(all > 0)
+  })
+
+  it('leaves no session of the pool on a server that turned out to be a standby', async () => {
+    const cluster = await makeCluster(false)
+    const db = new Db({ url: cluster.url, pool_size: OPENERS, application_name: 'svc test' })
+    cluster.address.target_port = Number(new URL(cluster.standby.url).port)
+    const refused = await makeWallets(db, 1, 1_000n).catch((error: unknown) => error)
+    assert.ok(refused instanceof ApiError && refused.status === 503, String(refused))
+    await Promise.all(Array.from({ length: OPENERS }, () => db.run(NAP)))
+    assert.equal(await countSessions(cluster.standby.url), OPENERS)
+    // As when a name is given to another server: what is open stays open.
+    cluster.address.target_port = Number(new URL(cluster.primary.url).port)
+    await assert.rejects(makeWallets(db, 1, 1_000n), ApiError)
+    await Promise.all(Array.from({ length: OPENERS * 3 }, () => makeWallets(db, 1, 1_000n)))
+    assert.equal(await countSessions(cluster.primary.url), OPENERS)
+    await until(async () => (await countSessions(cluster.standby.url)) === 0)
+    await db.close()
+    await cluster.remove()
   })
 
   it('does not acknowledge a settle whose wait for the standby was cancelled', async () => {

@@ -2,8 +2,9 @@
 // that read. What a failure means for a batch is decided here.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client, DatabaseError } from 'pg'
-import { connectionConfig, type Statement } from '../../platform/db.ts'
+import { type Client, DatabaseError } from 'pg'
+import type { Statement } from '../../platform/db.ts'
+import { openClient } from '../../platform/session.ts'
 import type { Failure } from './batch-entry.ts'
 
 export type LaneConnectionOptions = {
@@ -19,9 +20,7 @@ export class UnknownOutcome extends Error {}
 export class Unreachable extends Error {}
 
 /** Processes that share a wallet wait for each other far shorter; whoever keeps a lock longer is waited for apart. */
-const LOCK_WAIT_MS = 1_000
-
-const WAIT_CANCELLED = /canceling (the )?wait for synchronous replication/
+const LOCK_WAIT = '1s'
 
 /**
  * Bad data (21, 22), a broken constraint (23), a limit of the server that no wait lifts (54) and what our
@@ -83,25 +82,21 @@ export class LaneConnection {
 
   async #connect(): Promise<Client> {
     const { url, application_name } = this.#options
-    const config = connectionConfig(url, application_name)
-    const client = new Client({
-      ...config,
-      // The deadline is watched here.
-      query_timeout: 0,
-      options: `${config.options} -c lock_timeout=${LOCK_WAIT_MS}`,
-    })
-    // A broken connection shows at the next query; without a listener it would end the process.
-    client.on('error', () => {})
-    client.on('notice', (notice) => {
-      if (WAIT_CANCELLED.test(notice.message ?? '')) this.#wait_cancelled = true
-    })
     try {
-      await client.connect()
+      this.#client = await openClient({
+        url,
+        application_name,
+        // The deadline is watched here.
+        query_timeout: 0,
+        settings: { lock_timeout: LOCK_WAIT },
+        onStandbyWaitCancelled: () => {
+          this.#wait_cancelled = true
+        },
+      })
     } catch (error) {
       throw new Unreachable('the database cannot be reached', { cause: error })
     }
-    this.#client = client
-    return client
+    return this.#client
   }
 
   /** With a callback: a query that the driver makes a promise for was seen to survive every minor collection. */

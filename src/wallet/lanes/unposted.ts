@@ -168,8 +168,8 @@ function parseLines(text: string): SettleRequest[] {
   const lines = text.split('\n').filter((line) => line !== '')
   return lines.map((line) => {
     const request: Written = JSON.parse(line)
-    const { hold } = request
-    const spend = hold.spend?.map((counter) => ({ ...counter, limit: BigInt(counter.limit) }))
+    const { spend: counters, ...hold } = request.hold
+    const spend = counters?.map((counter) => ({ ...counter, limit: BigInt(counter.limit) }))
     return {
       ...request,
       hold: { ...hold, amount: BigInt(hold.amount), ...(spend && { spend }) },
