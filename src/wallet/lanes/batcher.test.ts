@@ -39,11 +39,11 @@ describe('a batcher', () => {
   })
 
   it('refuses while the oldest waiting item is too old, and recovers', async () => {
-    let slow = true
+    const gate = Promise.withResolvers<void>()
     const batcher = make({
       queue_age_limit_ms: 10,
       send: async (items) => {
-        if (slow) await sleep(40)
+        await gate.promise
         return [...items]
       },
     })
@@ -52,8 +52,8 @@ describe('a batcher', () => {
     const second = batcher.submit(2, 'number')
     await sleep(20)
     await assert.rejects(batcher.submit(3, 'number'), { code: 'service_unavailable' })
+    gate.resolve()
     assert.deepEqual(await Promise.all([first, second]), [1, 2])
-    slow = false
     assert.equal(await batcher.submit(4, 'number'), 4)
   })
 

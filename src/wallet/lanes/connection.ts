@@ -88,7 +88,8 @@ export class LaneConnection {
         application_name,
         // The deadline is watched here.
         query_timeout: 0,
-        settings: { lock_timeout: LOCK_WAIT },
+        // Whatever the server's default: an acknowledged settlement is on its disk, and on its standby's.
+        settings: { synchronous_commit: 'on', lock_timeout: LOCK_WAIT },
         onStandbyWaitCancelled: () => {
           this.#wait_cancelled = true
         },
