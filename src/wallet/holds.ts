@@ -15,13 +15,12 @@ export type HoldRequest = {
   /** As much as fits is held, from the minimum to the maximum. */
   min_credits: bigint
   max_credits: bigint
-  /**
-   * Where the maximum would take most of what is free, less is held at first. The same id asks for more while the
-   * call runs.
-   */
-  grows?: boolean
   /** All of them bind the call. When one refuses it, the first that does is named. */
   spend_limits?: readonly SpendLimit[]
+  /** Of a hold that grows: what it has. 0n: nothing yet, and it gets only a part of what is free. */
+  held_credits?: bigint
+  /** Of a hold that grows and is open: its counters, instead of the limits. */
+  spend?: readonly LimitedCounter[]
 }
 
 export type Hold = {
@@ -30,7 +29,12 @@ export type Hold = {
   amount: bigint
   /** The counters of its spend limits, in the order given. */
   spend?: readonly LimitedCounter[]
+  /** Of a hold that grows: what it can reach at most, if nobody else spends anything. */
+  ceiling?: bigint
 }
+
+/** The hold is larger now; or calls that run leave no room; or it cannot grow, whoever ends. */
+export type Growth = { state: 'grown'; hold: Hold } | { state: 'blocked' } | { state: 'refused' }
 
 /** The columns of usage_event that the ledger does not work out itself. */
 export type UsageDescription = {
@@ -72,8 +76,13 @@ export type Settlement = {
 
 export function holdOf(request: HoldRequest, amount: bigint): Hold {
   const { id, wallet_id } = request
-  const spend = limitedCounters(request)
+  const spend = countersOf(request)
   return { id, wallet_id, amount, ...(spend.length > 0 && { spend }) }
+}
+
+/** The counters that bind a call. */
+export function countersOf(request: HoldRequest): readonly LimitedCounter[] {
+  return request.spend ?? limitedCounters(request)
 }
 
 export function checkHoldRequest(request: HoldRequest): void {

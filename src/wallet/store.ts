@@ -48,6 +48,7 @@ export const HOLD_STATES = [
   'blocked',
   'insufficient',
   'limit_reached',
+  'gone',
   'too_late',
   'lease_lapsed',
   'no_wallet',
@@ -60,6 +61,10 @@ export type HoldRow = {
   granted: bigint | null
   /** Whose spend limit it was, where one refused. */
   limit_owner_id: string | null
+  /** What a hold that grows could reach at most. */
+  ceiling: bigint | null
+  /** Where a hold is to grow: what all calls hold of the wallet. */
+  wallet_held: bigint | null
 }
 
 export const SETTLE_STATES = ['settled', 'late', 'voided', 'gone', 'no_wallet', 'conflict'] as const
@@ -79,7 +84,7 @@ export type LedgerRow = ({ kind: 'settle' } & SettleRow) | ({ kind: 'hold' } & H
 export const LEDGER_BATCH = statement<LedgerRow>(
   'wallet.ledger_batch',
   `select kind, item, state, charged, shortfall, balance_before, balance_after, granted,
-     limit_owner_id
+     limit_owner_id, ceiling, wallet_held
    from ledger_batch(
      s_buckets => $1::smallint[],
      s_ids => $2::uuid[],

@@ -162,7 +162,7 @@ class History {
           wallet_id: this.walletId(ask.wallet),
           min_credits: ask.min,
           max_credits: ask.max,
-          grows: ask.grows,
+          ...(ask.grows && { held_credits: this.model.holds.get(ask.id)?.amount ?? 0n }),
           spend_limits: this.spendLimits(ask.limits),
         })),
       },

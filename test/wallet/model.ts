@@ -49,7 +49,7 @@ export class Model {
     const { min, max, grows, ...rest } = ask
     const open = this.holds.get(id)
     const own = open?.amount ?? 0n
-    if (open && own >= min) return { state: 'granted', granted: own }
+    if (open && (own >= min || !grows)) return { state: 'granted', granted: own }
     const wallet = this.#wallet(ask.wallet)
     let free = wallet.posted - wallet.held
     for (const { limit, spent, held } of this.#counters(ask.limits)) {

@@ -2,8 +2,8 @@
 
 import { toJson } from '../../platform/money.ts'
 import { bucketOf } from '../bucket.ts'
-import type { Hold, HoldRequest, SettleRequest } from '../holds.ts'
-import { type LimitedCounter, limitedCounters } from '../spend-limits.ts'
+import { countersOf, type Hold, type HoldRequest, type SettleRequest } from '../holds.ts'
+import type { LimitedCounter } from '../spend-limits.ts'
 import { type HoldRow, LEDGER_BATCH, type SettleRow } from '../store.ts'
 import type { LaneConnection } from './connection.ts'
 
@@ -49,13 +49,13 @@ function holdColumn(holds: readonly HoldItem[]): string {
     request.wallet_id,
     request.min_credits,
     request.max_credits,
-    request.grows === true ? 't' : 'f',
+    request.held_credits ?? '',
     deadline.toISOString(),
   ])
 }
 
 function limitColumn(holds: readonly HoldItem[]): string {
-  const limits = placed(holds.map(({ request }) => limitedCounters(request)))
+  const limits = placed(holds.map(({ request }) => countersOf(request)))
   return compositeColumn(limits, ({ item, bucket, owner_id, period, limit }) => [
     item,
     bucket,

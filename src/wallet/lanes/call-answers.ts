@@ -23,7 +23,10 @@ export function readHold(request: HoldRequest, row: HoldRow): Hold {
       if (row.granted < min_credits || row.granted > max_credits) {
         throw new Error(`hold ${id} was granted ${row.granted}`)
       }
-      return holdOf(request, row.granted)
+      return {
+        ...holdOf(request, row.granted),
+        ...(row.ceiling !== null && { ceiling: row.ceiling }),
+      }
     case 'insufficient':
       throw new ApiError('insufficient_credits', { detail: row.state })
     case 'blocked':
@@ -33,6 +36,7 @@ export function readHold(request: HoldRequest, row: HoldRow): Hold {
       if (!limit) throw new Error(`hold ${id} was refused by a limit it does not have`)
       throw limitReached(limit, timeOf(id))
     }
+    case 'gone':
     case 'too_late':
     case 'lease_lapsed':
       throw busy(`a hold was refused: ${row.state}`)

@@ -8,6 +8,7 @@ import { bucketOf } from '../bucket.ts'
 import {
   checkHoldRequest,
   checkSettleRequest,
+  type Growth,
   type Hold,
   type HoldRequest,
   holdOf,
@@ -19,7 +20,7 @@ import { busy, GivenUp, RefusedItem } from './batch-entry.ts'
 import { readHold, readSettlement } from './call-answers.ts'
 import { Lane, type LaneOptions } from './lane.ts'
 import { Lease } from './lease.ts'
-import { pauses, RoomWatch } from './room-watch.ts'
+import { type RoomWaiter, RoomWaiters } from './room-waiters.ts'
 import { UnpostedSettlements } from './unposted.ts'
 
 export type CallLedgerOptions = Omit<LaneOptions, 'lease'> & {
@@ -30,10 +31,20 @@ export type CallLedgerOptions = Omit<LaneOptions, 'lease'> & {
   hold_wait_ms?: number
 }
 
+export type GrowthRange = {
+  min_credits: bigint
+  max_credits: bigint
+  wait_ms: number
+  /** Looked at between two questions: whether the answer still matters. */
+  isOver?: () => boolean
+}
+
+type Wait = Pick<GrowthRange, 'wait_ms' | 'isOver'>
+
 const LANES = 2
 const HOLD_WAIT_MS = 1_000
-/** How long a hold that grows waits for others: its call is under way, and cutting it short is the alternative. */
-const GROW_WAIT_MS = 20_000
+const POLL_START_MS = 20
+const POLL_LIMIT_MS = 200
 /** After its deadline a hold that was given up can no longer be placed; clocks need not agree to the millisecond. */
 const CERTAIN_AFTER_MS = 500
 /** What a stop waits for the database before it keeps what is left on disk. */
@@ -43,7 +54,7 @@ export class CallLedger {
   readonly #options: CallLedgerOptions
   readonly #lease: Lease
   readonly #unposted: UnpostedSettlements
-  readonly #room = new RoomWatch()
+  readonly #waiters = new RoomWaiters()
   /** Holds that were given up and are being given back. */
   readonly #undoing = new Set<Promise<void>>()
   #lanes: Lane[] = []
@@ -67,12 +78,15 @@ export class CallLedger {
 
   /** Throws insufficient_credits (402) or service_unavailable (503); what a 503 held is given back. */
   async hold(request: HoldRequest): Promise<Hold> {
+    checkHoldRequest(request)
     try {
-      const row = await this.#place(request, this.#options.hold_wait_ms ?? HOLD_WAIT_MS)
+      const wait_ms = this.#options.hold_wait_ms ?? HOLD_WAIT_MS
+      const row = await this.#askForRoom(request, { wait_ms })
+      this.#options.metrics.ledger_holds.add([row.state])
       const hold = readHold(request, row)
       if (this.#lease.is_live) return hold
       this.#undo(request, 0)
-      throw busy('the lease of this process lapsed meanwhile')
+      throw leaseLapsed()
     } catch (error) {
       if (error instanceof GivenUp) this.#undo(request, CERTAIN_AFTER_MS)
       throw error
@@ -80,16 +94,24 @@ export class CallLedger {
   }
 
   /**
-   * More for a call that runs, from the minimum to the maximum in all. Undefined: there is no room, also after a wait for
-   * others to end. Throws 503 when the database is away; the hold is then as it was, or larger.
+   * Raises an open hold to the minimum or more, up to the maximum; waits for calls that are in the way, unless all
+   * of them wait as well. May be repeated: a hold that has the minimum already is answered as it is. Throws
+   * service_unavailable (503): nobody knows whether it has grown, and what was held before still is.
    */
-  async grow(
-    hold: Hold,
-    to: Pick<HoldRequest, 'min_credits' | 'max_credits' | 'spend_limits'>,
-  ): Promise<Hold | undefined> {
-    const request = { ...to, id: hold.id, wallet_id: hold.wallet_id, grows: true }
-    const row = await this.#place(request, GROW_WAIT_MS)
-    return row.state === 'granted' ? readHold(request, row) : undefined
+  async grow(hold: Hold, { min_credits, max_credits, ...wait }: GrowthRange): Promise<Growth> {
+    const { id, wallet_id, amount: held_credits, spend } = hold
+    const range = { min_credits, max_credits, held_credits }
+    const request = { id, wallet_id, ...range, ...(spend && { spend }) }
+    checkHoldRequest(request)
+    const { state, granted } = await this.#askForRoom(request, wait)
+    if (state === 'granted' && granted !== null) {
+      this.#options.metrics.ledger_holds.add(['grown'])
+      return { state: 'grown', hold: { ...hold, amount: granted } }
+    }
+    if (state === 'too_late' || state === 'lease_lapsed')
+      throw busy(`a hold did not grow: ${state}`)
+    this.#options.metrics.ledger_holds.add([state])
+    return { state: state === 'blocked' ? 'blocked' : 'refused' }
   }
 
   /**
@@ -111,7 +133,7 @@ export class CallLedger {
   /** Gives all of it back; true if there was something to give back. */
   async release(hold: Hold): Promise<boolean> {
     const row = await this.#laneOf(hold.wallet_id).settle({ hold })
-    this.#room.wake(hold.wallet_id)
+    this.#waiters.wake(hold.wallet_id)
     this.#options.metrics.ledger_settles.add([row.state])
     return row.state === 'voided'
   }
@@ -140,7 +162,7 @@ export class CallLedger {
   async #post(request: SettleRequest): Promise<SettleRow> {
     const { hold } = request
     const row = await this.#laneOf(hold.wallet_id).settle({ hold, charge: request })
-    this.#room.wake(hold.wallet_id)
+    this.#waiters.wake(hold.wallet_id)
     this.#options.metrics.ledger_settles.add([row.state])
     return row
   }
@@ -159,22 +181,41 @@ export class CallLedger {
     if (refused) await this.release(hold).catch(() => {})
   }
 
-  /** Asks until it is granted, refused for good, or nothing has changed for too long. */
-  async #place(request: HoldRequest, wait_ms: number): Promise<HoldRow> {
-    checkHoldRequest(request)
-    const lane = this.#laneOf(request.wallet_id)
-    const give_up_at = performance.now() + wait_ms
-    for (const pause_ms of pauses()) {
-      // Without a live lease nothing keeps a hold from being swept: it is refused before any provider is asked.
-      if (!this.#lease.is_live) break
-      const row = await lane.hold(request)
-      if (row.state !== 'blocked' || performance.now() >= give_up_at) {
-        this.#options.metrics.ledger_holds.add([row.state])
+  /** Asks again while calls that run are in the way. */
+  async #askForRoom(request: HoldRequest, wait: Wait): Promise<HoldRow> {
+    const row = await this.#ask(request)
+    if (row.state !== 'blocked' || wait.wait_ms === 0) return row
+    const waiter = this.#waiters.enter(request.wallet_id, request.held_credits ?? 0n)
+    try {
+      return await this.#waitForRoom(request, waiter, wait)
+    } finally {
+      this.#waiters.leave(waiter)
+    }
+  }
+
+  async #waitForRoom(request: HoldRequest, waiter: RoomWaiter, wait: Wait): Promise<HoldRow> {
+    const { wallet_id } = request
+    const give_up_at = performance.now() + wait.wait_ms
+    let in_vain = 0
+    for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
+      await this.#waiters.pause(waiter, poll_ms)
+      const row = await this.#ask(request)
+      if (row.state !== 'blocked' || performance.now() >= give_up_at) return row
+      const all_wait = waiter.held > 0n && this.#waiters.holdAll(wallet_id, row.wallet_held)
+      in_vain = all_wait ? in_vain + 1 : 0
+      // Twice, because one of the others may just be leaving.
+      if (in_vain > 1 || wait.isOver?.() === true) {
+        // In the same step: one gives way, and the others wait for what it gives back.
+        this.#waiters.leave(waiter)
         return row
       }
-      await this.#room.wait(request.wallet_id, pause_ms)
     }
-    throw busy('the lease of this process has lapsed')
+  }
+
+  /** Without a live lease nothing keeps a hold from being swept: it is refused before any provider is asked. */
+  #ask(request: HoldRequest): Promise<HoldRow> {
+    if (!this.#lease.is_live) throw leaseLapsed()
+    return this.#laneOf(request.wallet_id).hold(request)
   }
 
   /**
@@ -200,4 +241,8 @@ export class CallLedger {
     if (lane) return lane
     throw new ApiError('service_unavailable', { headers: { 'retry-after': '1' } })
   }
+}
+
+function leaseLapsed(): ApiError {
+  return busy('the lease of this process has lapsed')
 }

@@ -4,8 +4,8 @@
 import type { Log } from '../../platform/log.ts'
 import type { LedgerMetrics } from '../../platform/metrics.ts'
 import { bucketOf } from '../bucket.ts'
-import type { HoldRequest } from '../holds.ts'
-import { type LimitedCounter, limitedCounters } from '../spend-limits.ts'
+import { countersOf, type HoldRequest } from '../holds.ts'
+import type { LimitedCounter } from '../spend-limits.ts'
 import {
   type HoldRow,
   SELECT_FREE_COUNTERS,
@@ -162,7 +162,7 @@ async function findLocked(
   items: readonly Item[],
 ): Promise<ReadonlySet<string>> {
   const locked = await findLockedWallets(connection, [...new Set(items.map(walletOf))])
-  const counters = items.flatMap((item) => countersOf(item).map((counter) => ({ item, counter })))
+  const counters = items.flatMap((item) => limitsOf(item).map((counter) => ({ item, counter })))
   if (counters.length === 0) return locked
   const free = await connection.run(SELECT_FREE_COUNTERS, [
     counters.map(({ counter }) => counter.bucket),
@@ -188,6 +188,6 @@ function walletOf(item: Item): string {
   return 'hold' in item ? item.hold.request.wallet_id : item.settle.hold.wallet_id
 }
 
-function countersOf(item: Item): readonly LimitedCounter[] {
-  return 'hold' in item ? limitedCounters(item.hold.request) : (item.settle.hold.spend ?? [])
+function limitsOf(item: Item): readonly LimitedCounter[] {
+  return 'hold' in item ? countersOf(item.hold.request) : (item.settle.hold.spend ?? [])
 }

@@ -5,17 +5,23 @@
 --   blocked        other open holds are in the way; waiting may help
 --   insufficient   the wallet does not have the minimum
 --   limit_reached  a spend limit does not have the minimum; limit_owner_id says whose, the first in the order given
+--   gone           the hold that was to grow is not open any more
 --   too_late       the deadline has passed: the caller has given it up, and nothing may be held any more
 --   lease_lapsed   the node has no live lease: nothing would keep the hold from being swept
 --   no_wallet, conflict (the id is another wallet's hold): a bug of the caller
--- A hold may grow: an id whose open hold has less than min asks for more. Where a hold that grows would take more than
--- a quarter of the room, it takes its minimum or an eighth of the room, whichever is more, and comes back.
+-- A hold may grow (held_credits): a new one gets a part of the room, so that calls beside it have room too, and an open
+-- one is raised to min or more. Where it would take more than a quarter of the room, it takes its minimum or an eighth
+-- of the room, whichever is more, and comes back. A hold that has min already stays as it is, so this may be repeated as
+-- well. `ceiling` in the answer is what the wallet and the limits could pay for it if nobody else spent anything,
+-- `wallet_held` what all calls hold.
 -- Any number of limits may bind an item, no counter twice.
 -- Plans are made once and pinned to index look-ups: they do not depend on the statistics of tables that change shape,
 -- and a batch of one is not planned anew each time.
 create or replace function hold_batch(
   p_holds hold_item[], p_limits limit_item[], p_node_id uuid, p_lease interval, p_expires_after interval
-) returns table (item integer, state text, granted bigint, limit_owner_id uuid)
+) returns table (
+  item integer, state text, granted bigint, limit_owner_id uuid, ceiling bigint, wallet_held bigint
+)
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -23,12 +29,13 @@ declare
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint;
   limit_items integer[]; l_counters integer[]; l_spent bigint[]; l_held bigint[];
   l_first integer; l integer; k integer;
-  own bigint; room bigint; v_state text; v_added bigint; v_limit_owner_id uuid;
+  own bigint; room bigint; v_state text; v_added bigint; v_limit_owner_id uuid; v_ceiling bigint;
   -- Answers stand at the place of their item, so that columns zip without a join.
   o_states text[] := array_fill(null::text, array[cardinality(p_holds)]);
   o_granted bigint[] := array_fill(null::bigint, array[cardinality(p_holds)]);
   o_added bigint[] := array_fill(0::bigint, array[cardinality(p_holds)]);
   o_limit_owner_ids uuid[] := array_fill(null::uuid, array[cardinality(p_holds)]);
+  o_ceilings bigint[] := o_granted; o_wallet_held bigint[] := o_granted;
   u_buckets smallint[]; u_ids uuid[]; u_held bigint[];
   with_limits boolean := p_limits <> '{}'; growing integer := 0; grown integer;
   -- After the locks: whoever holds them later has seen what happens here.
@@ -37,7 +44,7 @@ begin
   if not exists (
     select 1 from gateway_node n where n.node_id = p_node_id and n.beaten_at > v_now - p_lease)
   then
-    return query select i, 'lease_lapsed', null::bigint, null::uuid
+    return query select i, 'lease_lapsed', null::bigint, null::uuid, null::bigint, null::bigint
     from generate_series(1, cardinality(p_holds)) i;
     return;
   end if;
@@ -69,11 +76,13 @@ begin
     end if;
 
     own := coalesce(r.open_amount, 0); room := w_posted - w_held; v_added := 0; v_limit_owner_id := null;
+    v_ceiling := w_posted;
     if with_limits then
       l_first := array_position(limit_items, r.item); l := l_first;
       while limit_items[l] = r.item loop
         k := l_counters[l];
         room := least(room, (p_limits[l]).limit_credits - l_spent[k] - l_held[k]);
+        v_ceiling := least(v_ceiling, (p_limits[l]).limit_credits - l_spent[k]);
         if v_limit_owner_id is null and (p_limits[l]).limit_credits - l_spent[k] < r.min_credits then
           v_limit_owner_id := (p_limits[l]).owner_id;
         end if;
@@ -85,14 +94,16 @@ begin
       v_state := 'no_wallet';
     elsif r.open_wallet_id <> r.wallet_id then
       v_state := 'conflict';
-    elsif own >= r.min_credits then
+    elsif own >= r.min_credits or own > 0 and r.held_credits is null then
       v_state := 'granted';
+    elsif own = 0 and r.held_credits > 0 then
+      v_state := 'gone';
     elsif v_now > r.deadline then
       v_state := 'too_late';
     elsif room >= r.min_credits - own then
       v_state := 'granted';
       v_added := least(r.max_credits - own, room);
-      if r.grows and v_added > room / 4 then
+      if r.held_credits is not null and v_added > room / 4 then
         v_added := least(v_added, greatest(r.min_credits - own, room / 8));
       end if;
       w_held := w_held + v_added;
@@ -115,6 +126,9 @@ begin
     o_states[r.item] := v_state; o_added[r.item] := v_added;
     if v_state = 'granted' then
       o_granted[r.item] := own + v_added;
+    end if;
+    if r.held_credits is not null then
+      o_ceilings[r.item] := v_ceiling; o_wallet_held[r.item] := w_held;
     end if;
   end loop;
   if w_id is not null then
@@ -148,7 +162,7 @@ begin
   select u.bucket, u.id, u.wallet_id, u.granted, p_node_id, v_now + p_expires_after, limits.buckets,
     limits.owner_ids, limits.periods
   from rows from (unnest(p_holds), unnest(o_granted, o_added)) with ordinality
-    as u (bucket, id, wallet_id, min_credits, max_credits, grows, deadline, granted, added, item)
+    as u (bucket, id, wallet_id, min_credits, max_credits, held_credits, deadline, granted, added, item)
   left join limits on limits.item = u.item
   where u.added > 0 and u.granted = u.added;
 
@@ -160,7 +174,7 @@ begin
   end if;
 
   return query
-  select o.ordinality::integer, o.state, o.granted, o.limit_owner_id
-  from unnest(o_states, o_granted, o_limit_owner_ids) with ordinality
-    as o (state, granted, limit_owner_id);
+  select o.ordinality::integer, o.state, o.granted, o.limit_owner_id, o.ceiling, o.wallet_held
+  from unnest(o_states, o_granted, o_limit_owner_ids, o_ceilings, o_wallet_held) with ordinality
+    as o (state, granted, limit_owner_id, ceiling, wallet_held);
 end $$;
