@@ -5,6 +5,7 @@ import type { KnownSession } from './accounts/sessions.ts'
 import { loadCatalog } from './catalog/catalog.ts'
 import type { Config } from './config.ts'
 import { createProviders } from './gateway/providers.ts'
+import { RunningCalls } from './gateway/running-calls.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
 import { limitsFrom, RateLimits } from './http/rate-limit.ts'
@@ -57,6 +58,7 @@ export function compose(options: ComposeOptions) {
     http_client,
     upstreams: createProviders(config, http_client),
     drains: { open: 0 },
+    running: new RunningCalls(),
     wallet: new LiveLedger({ db, url: options.database_url, clock, log, metrics }),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),

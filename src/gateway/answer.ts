@@ -21,11 +21,14 @@ export class Answer {
   #first_byte_ms: number | undefined
   /** Names the call where the provider sends no request id. */
   #answer_id: string | undefined
-  /** We ended it, not the provider. */
-  #given_up = false
+  /** Whether a client reads along: otherwise nothing is delivered before everything is. */
+  readonly #streamed: boolean
+  /** Who ended the provider's work, where it did not end by itself. */
+  #ended_by: 'client' | 'service' | undefined
 
   constructor(call: ChatCall, order: Order, departure: Departure) {
     this.#departure = departure
+    this.#streamed = call.request.stream
     // The hold's estimate is on the safe side; what is charged should be close.
     const estimatePrompt = () => promptTokens(call.request, order.model, 'close')
     this.#meter = new Meter({ model: order.model, estimatePrompt })
@@ -33,8 +36,10 @@ export class Answer {
 
   /** Calls the provider and waits for the first piece: until then a fault can still be an HTTP error. */
   async open(call: ChatCall, order: Order): Promise<void> {
-    if (this.#departure.client_left) {
-      this.fault = clientLeft('the client left before the provider was asked')
+    const { client_left, service_stopped } = this.#departure
+    if (client_left || service_stopped) {
+      const detail = 'the client left before the provider was asked'
+      this.fault = client_left ? clientLeft(detail) : serviceStopped(false)
       return
     }
     try {
@@ -68,20 +73,34 @@ export class Answer {
     await this.#frames?.return?.()
   }
 
-  /** A provider that failed before any output costs nothing, whoever was listening; a call we ended does. */
+  /**
+   * A provider that failed before any output costs nothing, whoever was listening, nor does a call that our own
+   * stop has cut before anything was delivered. A call that its client ended does.
+   */
   get is_free(): boolean {
-    return this.fault !== undefined && !this.#meter.has_output && !this.#given_up
+    if (this.fault === undefined || this.#ended_by === 'client') return false
+    return this.#ended_by === 'service' ? !this.#delivered : !this.#meter.has_output
   }
 
   record(): CallRecord {
-    const outcome = this.#departure.client_left ? 'client_left' : this.fault ? 'failed' : 'complete'
+    const stopped = this.#ended_by === 'service'
     return {
-      metered: this.#meter.conclude(),
+      metered: stopped ? this.#meter.concludeDelivered() : this.#meter.conclude(),
       provider_request_id: this.#reply?.request_id ?? this.#answer_id,
       first_byte_ms: this.#first_byte_ms,
       total_ms: this.#elapsed(),
-      outcome,
+      outcome: this.#outcome(),
     }
+  }
+
+  get #delivered(): boolean {
+    return this.#streamed && this.#meter.has_output
+  }
+
+  #outcome(): CallRecord['outcome'] {
+    if (this.#departure.client_left) return 'client_left'
+    if (this.#ended_by === 'service') return 'service_stopped'
+    return this.fault ? 'failed' : 'complete'
   }
 
   async #pull(): Promise<UpstreamFrame[] | undefined> {
@@ -105,8 +124,13 @@ export class Answer {
   }
 
   #fail(error: unknown): void {
-    this.#given_up = this.#departure.signal.aborted
-    this.fault = this.#given_up ? clientLeft('the client left') : toFault(error)
+    const { signal, service_stopped } = this.#departure
+    if (!signal.aborted) {
+      this.fault = toFault(error)
+      return
+    }
+    this.#ended_by = service_stopped ? 'service' : 'client'
+    this.fault = service_stopped ? serviceStopped(this.#delivered) : clientLeft('the client left')
   }
 
   #elapsed(): number {
@@ -121,4 +145,15 @@ function toFault(error: unknown): ApiError {
 /** Nobody reads it; it keeps a client's leaving apart from a provider's failure in logs and metrics. */
 function clientLeft(detail: string): ApiError {
   return new ApiError('bad_request', { status: 499, detail })
+}
+
+function serviceStopped(delivered: boolean): ApiError {
+  return new ApiError('service_unavailable', {
+    message: 'The service stopped before the answer was complete.',
+    hint: delivered
+      ? 'Send the request again for a whole answer; what was delivered of this one is charged.'
+      : 'Send the request again as `Retry-After` says; nothing was charged.',
+    detail: 'cut by a stop of the service',
+    headers: { 'retry-after': '1' },
+  })
 }

@@ -109,7 +109,7 @@ function watchFor(parts: ChatParts, { call, order, client }: Asked): Departure {
   const policy = disconnectPolicy(order.model, how)
   const departure = new Departure({ policy, drains: parts.drains })
   client.onLeave(() => departure.leave())
-  call.running.onStop(() => departure.end())
+  call.running.onStop(() => departure.stop())
   return departure
 }
 

@@ -47,6 +47,14 @@ export class Meter {
     return { usage: { ...reported, output_tokens }, estimated: true, raw: this.#raw ?? null }
   }
 
+  /** The prompt, and no more output than was passed on: totals so far may have thoughts in them that nobody saw. */
+  concludeDelivered(): Metered {
+    const metered = this.conclude()
+    if (!metered.estimated) return metered
+    const usage = { ...metered.usage, output_tokens: this.#counted, reasoning_tokens: 0 }
+    return { ...metered, usage }
+  }
+
   #observeOne(event: ChatEvent): void {
     switch (event.kind) {
       case 'text':

@@ -12,7 +12,8 @@ export type CallRecord = {
   provider_request_id: string | undefined
   first_byte_ms: number | undefined
   total_ms: number
-  outcome: 'complete' | 'failed' | 'client_left'
+  /** Who ended it: the provider, in good order or not, the client, or a stop of ours. */
+  outcome: 'complete' | 'failed' | 'client_left' | 'service_stopped'
 }
 
 export async function settleCall(
