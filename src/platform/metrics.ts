@@ -107,7 +107,7 @@ function createCallMetrics() {
     }),
     ledger_holds: new HotCounter({
       name: 'svc_ledger_holds_total',
-      help: 'Holds by answer: granted, insufficient, limit_reached, blocked.',
+      help: 'Holds by answer: granted, insufficient, limit_reached, blocked; grown: an open one was raised.',
       labels: ['state'],
     }),
     ledger_settles: new HotCounter({

@@ -17,6 +17,10 @@ export type HoldRequest = {
   max_credits: bigint
   /** All of them bind the call. When one refuses it, the first that does is named. */
   spend_limits?: readonly SpendLimit[]
+  /** Of a hold that grows: what it has. 0n: nothing yet, and it gets only a part of what is free. */
+  held_credits?: bigint
+  /** Of a hold that grows and is open: its counters, instead of the limits. */
+  spend?: readonly LimitedCounter[]
 }
 
 export type Hold = {
@@ -25,7 +29,12 @@ export type Hold = {
   amount: bigint
   /** The counters of its spend limits, in the order given. */
   spend?: readonly LimitedCounter[]
+  /** Of a hold that grows: what it can reach at most, if nobody else spends anything. */
+  ceiling?: bigint
 }
+
+/** The hold is larger now; or calls that run leave no room; or it cannot grow, whoever ends. */
+export type Growth = { state: 'grown'; hold: Hold } | { state: 'blocked' } | { state: 'refused' }
 
 /** The columns of usage_event that the ledger does not work out itself. */
 export type UsageDescription = {

@@ -48,6 +48,7 @@ export const HOLD_STATES = [
   'blocked',
   'insufficient',
   'limit_reached',
+  'gone',
   'no_wallet',
   'conflict',
 ] as const
@@ -58,6 +59,8 @@ export type HoldRow = {
   granted: bigint | null
   /** Whose spend limit it was, where one refused. */
   limit_owner_id: string | null
+  /** What a hold that grows could reach at most. */
+  ceiling: bigint | null
 }
 
 const HOLD_PARAMETERS = [
@@ -71,6 +74,7 @@ const HOLD_PARAMETERS = [
   'p_limit_owner_ids uuid[]',
   'p_limit_periods date[]',
   'p_limit_credits bigint[]',
+  'p_held bigint[]',
   'p_node_id text',
   'p_node_epoch bigint',
   'p_now timestamptz',
@@ -79,7 +83,7 @@ const HOLD_PARAMETERS = [
 
 export const HOLD_BATCH = statement<HoldRow>(
   'wallet.hold_batch',
-  `select item, state, granted, limit_owner_id
+  `select item, state, granted, limit_owner_id, ceiling
    from hold_batch(${takeInTurn(HOLD_PARAMETERS)})`,
 )
 
@@ -120,7 +124,7 @@ export type LedgerRow = ({ kind: 'settle' } & SettleRow) | ({ kind: 'hold' } & H
 export const LEDGER_BATCH = statement<LedgerRow>(
   'wallet.ledger_batch',
   `select kind, item, state, charged, shortfall, balance_before, balance_after, granted,
-     limit_owner_id
+     limit_owner_id, ceiling
    from ledger_batch(${takeInTurn([
      ...SETTLE_PARAMETERS.map((parameter) => parameter.replace('p_', 's_')),
      ...HOLD_PARAMETERS.map((parameter) => parameter.replace('p_', 'h_')),

@@ -46,12 +46,18 @@ function holdColumns({ holds, node, now, expires_at }: LedgerBatch): unknown[] {
     column(holds, (request) => request.wallet_id),
     column(holds, (request) => request.min_credits),
     column(holds, (request) => request.max_credits),
-    ...limitColumns(holds.map(limitedCounters)),
+    ...limitColumns(holds.map((request) => request.spend ?? limitedCounters(request))),
+    // Empty where nobody's hold grows, as it mostly is.
+    holds.some(grows) ? column(holds, (request) => request.held_credits) : '{}',
     node.node_id,
     node.epoch,
     now,
     expires_at,
   ]
+}
+
+function grows({ held_credits }: HoldRequest): boolean {
+  return held_credits !== undefined
 }
 
 function settleColumns(items: readonly SettleItem[]): unknown[] {

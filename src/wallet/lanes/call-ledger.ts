@@ -8,6 +8,7 @@ import { bucketOf, timeOf } from '../bucket.ts'
 import {
   checkHoldRequest,
   checkSettleRequest,
+  type Growth,
   type Hold,
   type HoldRequest,
   type Settlement,
@@ -21,6 +22,12 @@ import { Lane, type LaneOptions } from './lane.ts'
 export interface CallLedger {
   /** Throws insufficient_credits (402) or service_unavailable (503); what a 503 held is given back. */
   hold(request: HoldRequest): Promise<Hold>
+  /**
+   * Raises an open hold to the minimum or more, up to the maximum; waits that long for calls that are in the way.
+   * May be repeated: a hold that has the minimum already is answered as it is. Throws service_unavailable (503):
+   * nobody knows whether it has grown, and what was held before still is.
+   */
+  grow(hold: Hold, range: GrowthRange): Promise<Growth>
   /** Charges what was used and gives the rest back. The same hold settles once, however often asked. */
   settle(request: SettleRequest): Promise<Settlement>
   /** Gives all of it back; true if there was something to give back. */
@@ -30,6 +37,8 @@ export interface CallLedger {
   /** Takes nothing new and answers everything it took. */
   close(): Promise<void>
 }
+
+export type GrowthRange = { min_credits: bigint; max_credits: bigint; wait_ms: number }
 
 export type CallLedgerOptions = LaneOptions & {
   lanes?: number
@@ -59,22 +68,27 @@ class LaneCallLedger implements CallLedger {
 
   async hold(request: HoldRequest): Promise<Hold> {
     checkHoldRequest(request)
-    const lane = this.#laneOf(request.wallet_id)
-    const give_up_at = performance.now() + (this.#options.hold_wait_ms ?? HOLD_WAIT_MS)
     try {
-      for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
-        const row = await lane.hold(request)
-        if (row.state !== 'blocked' || performance.now() >= give_up_at) {
-          this.#options.metrics.ledger_holds.add([row.state])
-          return readHold(request, row)
-        }
-        await this.#roomInWallet(request.wallet_id, poll_ms)
-      }
+      const row = await this.#askForRoom(request, this.#options.hold_wait_ms ?? HOLD_WAIT_MS)
+      this.#options.metrics.ledger_holds.add([row.state])
+      return readHold(request, row)
     } catch (error) {
       // It may have been placed all the same. Nobody waits for this: the lease and the expiry stand behind it.
       if (error instanceof GivenUp) this.release(holdOf(request, 0n)).catch(() => {})
       throw error
     }
+  }
+
+  async grow(hold: Hold, { wait_ms, ...range }: GrowthRange): Promise<Growth> {
+    const { id, wallet_id, amount: held_credits, spend } = hold
+    const request = { id, wallet_id, ...range, held_credits, ...(spend && { spend }) }
+    checkHoldRequest(request)
+    const { state, granted } = await this.#askForRoom(request, wait_ms)
+    if (state === 'granted' && granted !== null) {
+      this.#options.metrics.ledger_holds.add(['grown'])
+      return { state: 'grown', hold: { ...hold, amount: granted } }
+    }
+    return { state: state === 'blocked' ? state : 'refused' }
   }
 
   async settle(request: SettleRequest): Promise<Settlement> {
@@ -114,6 +128,17 @@ class LaneCallLedger implements CallLedger {
     const lane = this.#lanes[bucketOf(wallet_id) % this.#lanes.length]
     if (!lane) throw new Error('a ledger has at least one lane')
     return lane
+  }
+
+  /** Asks again while calls that run are in the way. */
+  async #askForRoom(request: HoldRequest, wait_ms: number): Promise<HoldRow> {
+    const lane = this.#laneOf(request.wallet_id)
+    const give_up_at = performance.now() + wait_ms
+    for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
+      const row = await lane.hold(request)
+      if (row.state !== 'blocked' || performance.now() >= give_up_at) return row
+      await this.#roomInWallet(request.wallet_id, poll_ms)
+    }
   }
 
   /** Resolves when a hold of the wallet was resolved here, or after poll_ms: it may happen elsewhere. */
@@ -173,7 +198,7 @@ function readHold(request: HoldRequest, row: HoldRow): Hold {
       if (row.granted < min_credits || row.granted > max_credits) {
         throw new Error(`hold ${id} was granted ${row.granted}`)
       }
-      return holdOf(request, row.granted)
+      return { ...holdOf(request, row.granted), ...(row.ceiling && { ceiling: row.ceiling }) }
     case 'insufficient':
       throw new ApiError('insufficient_credits', { detail: row.state })
     case 'blocked':
@@ -183,6 +208,8 @@ function readHold(request: HoldRequest, row: HoldRow): Hold {
       if (!limit) throw new Error(`hold ${id} was refused by a limit it does not have`)
       throw limitReached(limit, timeOf(id))
     }
+    case 'gone':
+      throw new Error(`hold ${id} has not been placed yet and is gone`)
     case 'no_wallet':
       throw new ApiError('user_not_found', { detail: `no wallet ${wallet_id}` })
     case 'conflict':
