@@ -15,6 +15,7 @@ import { createMetrics } from '../platform/metrics.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
 import { mintId } from '../platform/tokens.ts'
 import { mintWalletId } from './bucket.ts'
+import type { Hold } from './holds.ts'
 import { startNode, sweepHolds } from './jobs.ts'
 import { grantCredits, readBalance } from './postings.ts'
 import { readSpent } from './spend-limits.ts'
@@ -159,6 +160,24 @@ describe('a hold that grows', () => {
     await ledger.release(other)
     assert.deepEqual(await waits, { state: 'grown', hold: { ...hold, amount: 1_000n } })
     await ledger.release(hold)
+  })
+
+  it('is refused before its time where all that hold something wait as well, one after the other', async () => {
+    const wallet_id = await wallet(1_000n)
+    const holds: Hold[] = []
+    for (let i = 0; i < 3; i++) holds.push(await ledger.hold(growing(wallet_id, 300n, 2_000n)))
+    const begun = performance.now()
+    const states = await Promise.all(
+      holds.map(async (hold) => {
+        const range = { min_credits: 450n, max_credits: 450n, wait_ms: 20_000 }
+        const { state } = await ledger.grow(hold, range)
+        await ledger.settle(chargeOf(hold, state === 'grown' ? 450n : 100n))
+        return state
+      }),
+    )
+    assert.deepEqual(states.toSorted(), ['blocked', 'grown', 'grown'])
+    assert.ok(performance.now() - begun < 10_000)
+    assert.deepEqual(await readBalance(db, wallet_id), { balance: 0n, held: 0n, available: 0n })
   })
 
   it('does not come back after its call was settled', async () => {

@@ -61,6 +61,8 @@ export type HoldRow = {
   limit_owner_id: string | null
   /** What a hold that grows could reach at most. */
   ceiling: bigint | null
+  /** Where a hold is to grow: what all calls hold of the wallet. */
+  wallet_held: bigint | null
 }
 
 const HOLD_PARAMETERS = [
@@ -83,7 +85,7 @@ const HOLD_PARAMETERS = [
 
 export const HOLD_BATCH = statement<HoldRow>(
   'wallet.hold_batch',
-  `select item, state, granted, limit_owner_id, ceiling
+  `select item, state, granted, limit_owner_id, ceiling, wallet_held
    from hold_batch(${takeInTurn(HOLD_PARAMETERS)})`,
 )
 
@@ -124,7 +126,7 @@ export type LedgerRow = ({ kind: 'settle' } & SettleRow) | ({ kind: 'hold' } & H
 export const LEDGER_BATCH = statement<LedgerRow>(
   'wallet.ledger_batch',
   `select kind, item, state, charged, shortfall, balance_before, balance_after, granted,
-     limit_owner_id, ceiling
+     limit_owner_id, ceiling, wallet_held
    from ledger_batch(${takeInTurn([
      ...SETTLE_PARAMETERS.map((parameter) => parameter.replace('p_', 's_')),
      ...HOLD_PARAMETERS.map((parameter) => parameter.replace('p_', 'h_')),

@@ -2,7 +2,6 @@
 // callers into a few transactions. A wallet always meets the same lane, so one process never competes with
 // itself for a row.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../platform/errors.ts'
 import { bucketOf, timeOf } from '../bucket.ts'
 import {
@@ -18,14 +17,15 @@ import { limitedCounters, limitReached, roomIsHeld } from '../spend-limits.ts'
 import type { HoldRow, SettleRow } from '../store.ts'
 import { GivenUp } from './batch-entry.ts'
 import { Lane, type LaneOptions } from './lane.ts'
+import { type RoomWaiter, RoomWaiters } from './room-waiters.ts'
 
 export interface CallLedger {
   /** Throws insufficient_credits (402) or service_unavailable (503); what a 503 held is given back. */
   hold(request: HoldRequest): Promise<Hold>
   /**
-   * Raises an open hold to the minimum or more, up to the maximum; waits that long for calls that are in the way.
-   * May be repeated: a hold that has the minimum already is answered as it is. Throws service_unavailable (503):
-   * nobody knows whether it has grown, and what was held before still is.
+   * Raises an open hold to the minimum or more, up to the maximum; waits for calls that are in the way, unless all
+   * of them wait as well. May be repeated: a hold that has the minimum already is answered as it is. Throws
+   * service_unavailable (503): nobody knows whether it has grown, and what was held before still is.
    */
   grow(hold: Hold, range: GrowthRange): Promise<Growth>
   /** Charges what was used and gives the rest back. The same hold settles once, however often asked. */
@@ -38,7 +38,15 @@ export interface CallLedger {
   close(): Promise<void>
 }
 
-export type GrowthRange = { min_credits: bigint; max_credits: bigint; wait_ms: number }
+export type GrowthRange = {
+  min_credits: bigint
+  max_credits: bigint
+  wait_ms: number
+  /** Looked at between two questions: whether the answer still matters. */
+  isOver?: () => boolean
+}
+
+type Wait = Pick<GrowthRange, 'wait_ms' | 'isOver'>
 
 export type CallLedgerOptions = LaneOptions & {
   lanes?: number
@@ -58,8 +66,7 @@ export function createCallLedger(options: CallLedgerOptions): CallLedger {
 class LaneCallLedger implements CallLedger {
   readonly #options: CallLedgerOptions
   readonly #lanes: Lane[]
-  /** Holds that wait for room in their wallet, woken by the settles of this process. */
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #waiters = new RoomWaiters()
 
   constructor(options: CallLedgerOptions) {
     this.#options = options
@@ -69,7 +76,8 @@ class LaneCallLedger implements CallLedger {
   async hold(request: HoldRequest): Promise<Hold> {
     checkHoldRequest(request)
     try {
-      const row = await this.#askForRoom(request, this.#options.hold_wait_ms ?? HOLD_WAIT_MS)
+      const wait_ms = this.#options.hold_wait_ms ?? HOLD_WAIT_MS
+      const row = await this.#askForRoom(request, { wait_ms })
       this.#options.metrics.ledger_holds.add([row.state])
       return readHold(request, row)
     } catch (error) {
@@ -79,11 +87,12 @@ class LaneCallLedger implements CallLedger {
     }
   }
 
-  async grow(hold: Hold, { wait_ms, ...range }: GrowthRange): Promise<Growth> {
+  async grow(hold: Hold, { min_credits, max_credits, ...wait }: GrowthRange): Promise<Growth> {
     const { id, wallet_id, amount: held_credits, spend } = hold
-    const request = { id, wallet_id, ...range, held_credits, ...(spend && { spend }) }
+    const range = { min_credits, max_credits, held_credits }
+    const request = { id, wallet_id, ...range, ...(spend && { spend }) }
     checkHoldRequest(request)
-    const { state, granted } = await this.#askForRoom(request, wait_ms)
+    const { state, granted } = await this.#askForRoom(request, wait)
     if (state === 'granted' && granted !== null) {
       this.#options.metrics.ledger_holds.add(['grown'])
       return { state: 'grown', hold: { ...hold, amount: granted } }
@@ -104,14 +113,14 @@ class LaneCallLedger implements CallLedger {
       this.#options.log.error({ alarm: 'ledger_settle', ...context, err: error }, 'settle failed')
       throw error
     }
-    this.#wake(request.hold.wallet_id)
+    this.#waiters.wake(request.hold.wallet_id)
     this.#options.metrics.ledger_settles.add([row.state])
     return this.#readSettlement(request, row)
   }
 
   async release(hold: Hold): Promise<boolean> {
     const row = await this.#laneOf(hold.wallet_id).settle({ hold })
-    this.#wake(hold.wallet_id)
+    this.#waiters.wake(hold.wallet_id)
     this.#options.metrics.ledger_settles.add([row.state])
     return row.state === 'voided'
   }
@@ -131,30 +140,35 @@ class LaneCallLedger implements CallLedger {
   }
 
   /** Asks again while calls that run are in the way. */
-  async #askForRoom(request: HoldRequest, wait_ms: number): Promise<HoldRow> {
-    const lane = this.#laneOf(request.wallet_id)
-    const give_up_at = performance.now() + wait_ms
-    for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
-      const row = await lane.hold(request)
-      if (row.state !== 'blocked' || performance.now() >= give_up_at) return row
-      await this.#roomInWallet(request.wallet_id, poll_ms)
+  async #askForRoom(request: HoldRequest, wait: Wait): Promise<HoldRow> {
+    const row = await this.#laneOf(request.wallet_id).hold(request)
+    if (row.state !== 'blocked' || wait.wait_ms === 0) return row
+    const waiter = this.#waiters.enter(request.wallet_id, request.held_credits ?? 0n)
+    try {
+      return await this.#waitForRoom(request, waiter, wait)
+    } finally {
+      this.#waiters.leave(waiter)
     }
   }
 
-  /** Resolves when a hold of the wallet was resolved here, or after poll_ms: it may happen elsewhere. */
-  async #roomInWallet(wallet_id: string, poll_ms: number): Promise<void> {
-    const waiting = this.#waiting.get(wallet_id) ?? new Set()
-    this.#waiting.set(wallet_id, waiting)
-    const timer = new AbortController()
-    const wake = () => timer.abort()
-    waiting.add(wake)
-    await sleep(poll_ms, undefined, { signal: timer.signal }).catch(() => {})
-    waiting.delete(wake)
-    if (waiting.size === 0) this.#waiting.delete(wallet_id)
-  }
-
-  #wake(wallet_id: string): void {
-    for (const wake of this.#waiting.get(wallet_id) ?? []) wake()
+  async #waitForRoom(request: HoldRequest, waiter: RoomWaiter, wait: Wait): Promise<HoldRow> {
+    const { wallet_id } = request
+    const lane = this.#laneOf(wallet_id)
+    const give_up_at = performance.now() + wait.wait_ms
+    let in_vain = 0
+    for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
+      await this.#waiters.pause(waiter, poll_ms)
+      const row = await lane.hold(request)
+      if (row.state !== 'blocked' || performance.now() >= give_up_at) return row
+      const all_wait = waiter.held > 0n && this.#waiters.holdAll(wallet_id, row.wallet_held)
+      in_vain = all_wait ? in_vain + 1 : 0
+      // Twice, because one of the others may just be leaving.
+      if (in_vain > 1 || wait.isOver?.() === true) {
+        // In the same step: one gives way, and the others wait for what it gives back.
+        this.#waiters.leave(waiter)
+        return row
+      }
+    }
   }
 
   #readSettlement(request: SettleRequest, row: SettleRow): Settlement {

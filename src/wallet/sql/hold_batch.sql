@@ -11,7 +11,7 @@
 -- An item with p_held has a hold that grows. With 0 there is none yet, and it gets a part of the room, so that
 -- calls beside it have room too; otherwise its open hold is raised to p_min or more. A hold that has p_min already
 -- stays as it is, so this may be repeated as well. `ceiling` in the answer is what the wallet and the limits could
--- pay for it if nobody else spent anything.
+-- pay for it if nobody else spent anything, `wallet_held` what all calls hold.
 -- Any number of limits may bind an item: p_limit_items has the place of the item that each limit binds, those
 -- of one item side by side and no counter twice.
 -- Plans are made once and pinned to index look-ups: they do not depend on the statistics of tables that
@@ -21,7 +21,8 @@ create or replace function hold_batch(
   p_limit_items integer[], p_limit_buckets smallint[], p_limit_owner_ids uuid[], p_limit_periods date[],
   p_limit_credits bigint[], p_held bigint[],
   p_node_id text, p_node_epoch bigint, p_now timestamptz, p_expires_at timestamptz
-) returns table (item integer, state text, granted bigint, limit_owner_id uuid, ceiling bigint)
+) returns table (item integer, state text, granted bigint, limit_owner_id uuid, ceiling bigint,
+  wallet_held bigint)
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -32,7 +33,7 @@ declare
   -- Answers stand at the place of their item, so that columns zip without a join.
   o_states text[] := array_fill(null::text, array[cardinality(p_ids)]);
   o_granted bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
-  o_added bigint[] := o_granted; o_ceilings bigint[] := o_granted;
+  o_added bigint[] := o_granted; o_ceilings bigint[] := o_granted; o_wallet_held bigint[] := o_granted;
   o_limit_owner_ids uuid[] := array_fill(null::uuid, array[cardinality(p_ids)]);
   u_buckets smallint[]; u_ids uuid[]; u_held bigint[];
   with_limits boolean := p_limit_items <> '{}';
@@ -119,7 +120,7 @@ begin
     end if;
     o_states[r.item] := v_state; o_granted[r.item] := v_granted;
     if r.growing_from is not null then
-      o_ceilings[r.item] := v_ceiling;
+      o_ceilings[r.item] := v_ceiling; o_wallet_held[r.item] := w_held;
     end if;
   end loop;
   if w_id is not null then
@@ -166,7 +167,7 @@ begin
 
   return query
   select o.ordinality::integer, case when o.state in ('repeated', 'grown') then 'granted' else o.state end,
-    o.granted, o.limit_owner_id, o.ceiling
-  from unnest(o_states, o_granted, o_limit_owner_ids, o_ceilings) with ordinality
-    as o (state, granted, limit_owner_id, ceiling);
+    o.granted, o.limit_owner_id, o.ceiling, o.wallet_held
+  from unnest(o_states, o_granted, o_limit_owner_ids, o_ceilings, o_wallet_held) with ordinality
+    as o (state, granted, limit_owner_id, ceiling, wallet_held);
 end $$;

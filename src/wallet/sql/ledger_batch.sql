@@ -11,7 +11,8 @@ create or replace function ledger_batch(
   h_node_id text, h_node_epoch bigint, h_now timestamptz, h_expires_at timestamptz
 ) returns table (
   kind text, item integer, state text, charged bigint, shortfall bigint, balance_before bigint,
-  balance_after bigint, granted bigint, limit_owner_id uuid, ceiling bigint
+  balance_after bigint, granted bigint, limit_owner_id uuid, ceiling bigint,
+  wallet_held bigint
 )
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -28,13 +29,13 @@ begin
 
   return query
   select 'settle', s.item, s.state, s.charged, s.shortfall, s.balance_before, s.balance_after,
-    null::bigint, null::uuid, null::bigint
+    null::bigint, null::uuid, null::bigint, null::bigint
   from settle_batch(s_buckets, s_ids, s_wallet_ids, s_used, s_cost, s_limit_items, s_limit_buckets,
     s_limit_owner_ids, s_limit_periods, s_limit_credits, s_usage) s;
 
   return query
   select 'hold', h.item, h.state, null::bigint, null::bigint, null::bigint, null::bigint, h.granted,
-    h.limit_owner_id, h.ceiling
+    h.limit_owner_id, h.ceiling, h.wallet_held
   from hold_batch(h_buckets, h_ids, h_wallet_ids, h_min, h_max, h_limit_items, h_limit_buckets,
     h_limit_owner_ids, h_limit_periods, h_limit_credits, h_held, h_node_id, h_node_epoch, h_now, h_expires_at)
     h;
