@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { KnownSession } from './accounts/sessions.ts'
 import { loadCatalog } from './catalog/catalog.ts'
 import type { Config } from './config.ts'
+import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
 import { createProviders } from './gateway/providers.ts'
 import { RunningCalls } from './gateway/running-calls.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
@@ -58,6 +59,7 @@ export function compose(options: ComposeOptions) {
     http_client,
     upstreams: createProviders(config, http_client),
     drains: { open: 0 },
+    growth: { wait_ms: GROWTH_WAIT_MS },
     running: new RunningCalls(),
     wallet: new LiveLedger({ db, url: options.database_url, clock, log, metrics }),
     limits: composeLimits(config, log, metrics),

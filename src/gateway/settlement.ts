@@ -12,8 +12,8 @@ export type CallRecord = {
   provider_request_id: string | undefined
   first_byte_ms: number | undefined
   total_ms: number
-  /** Who ended it: the provider, in good order or not, the client, or a stop of ours. */
-  outcome: 'complete' | 'failed' | 'client_left' | 'service_stopped'
+  /** Who ended it: the provider, in good order or not, the client, a stop of ours, or the credits. */
+  outcome: 'complete' | 'failed' | 'client_left' | 'service_stopped' | 'out_of_credits'
 }
 
 export async function settleCall(

@@ -86,7 +86,7 @@ function createCallMetrics() {
   return {
     gateway_calls: new HotCounter({
       name: 'svc_gateway_calls_total',
-      help: 'Calls by model and outcome: complete, failed, client_left, service_stopped, free (nothing was delivered).',
+      help: 'Calls by model and outcome: complete, failed, client_left, service_stopped, out_of_credits, free (nothing was delivered).',
       labels: ['model', 'outcome'],
     }),
     gateway_tokens: new HotCounter({
