@@ -6,6 +6,8 @@ import {
   assertBooks,
   chargeOf,
   holdOf,
+  inParallel,
+  LONG,
   makeLedger,
   makeWallets,
   silent,
@@ -224,6 +226,33 @@ describe('a hold that grows', () => {
         [390n, 0n],
       ],
     )
+  })
+
+  it('of which many grow and end at once, on two processes, are never more than the wallet has', async () => {
+    const wallet_id = await wallet(100_000n)
+    const other = await makeLedger(db, url, { hold_wait_ms: 300 })
+    let charged = 0n
+    await inParallel(LONG ? 2_000 : 200, 24, async (index) => {
+      const side = index % 2 === 0 ? ledger : other
+      const wanted = BigInt(100 + ((index * 7_919) % 3_000))
+      let hold = await side.hold(growing(wallet_id, 50n, 90_000n)).catch(() => undefined)
+      if (!hold) return
+      for (let used = 50n; used < wanted; used += 400n) {
+        const range = { min_credits: used, max_credits: 90_000n, wait_ms: 50 }
+        const growth = await side.grow(hold, range)
+        if (growth.state === 'grown') hold = growth.hold
+        const { balance, held } = (await readBalance(db, wallet_id)) ?? { balance: -1n, held: 0n }
+        assert.ok(held >= 0n && held <= balance, `${held} of ${balance}`)
+        if (growth.state !== 'grown') break
+      }
+      const used_credits = wanted < hold.amount ? wanted : hold.amount
+      const settled = await side.settle(chargeOf(hold, used_credits))
+      assert.deepEqual([settled.credits_used, settled.state], [used_credits, 'settled'])
+      charged += used_credits
+    })
+    await other.close()
+    const balance = 100_000n - charged
+    assert.deepEqual(await readBalance(db, wallet_id), { balance, held: 0n, available: balance })
   })
 
   it('has grown once when the answer was lost on the way and the lane asked again', async () => {
