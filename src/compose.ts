@@ -4,7 +4,9 @@ import path from 'node:path'
 import type { KnownSession } from './accounts/sessions.ts'
 import { loadCatalog } from './catalog/catalog.ts'
 import type { Config } from './config.ts'
+import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
 import { createProviders } from './gateway/providers.ts'
+import { RunningCalls } from './gateway/running-calls.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
 import { limitsFrom, RateLimits } from './http/rate-limit.ts'
@@ -63,6 +65,8 @@ export function compose(options: ComposeOptions) {
       log,
       metrics,
     }),
+    growth: { wait_ms: GROWTH_WAIT_MS },
+    running: new RunningCalls(),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
     lifecycle: createLifecycle(),

@@ -24,6 +24,8 @@ const DATABASE_RETRY_MS = 500
 const CLOSE_POLL_MS = 50
 /** How long a connection that asks nothing may hold up the stop: its request may be on the way. */
 const SILENT_MS = 500
+/** How long calls that a stop has ended may take to be settled and to tell their clients. */
+const LAST_WORDS_MS = 2_000
 /** How long the last handlers, jobs and database connections may take once no caller is left. */
 const PARTS_CLOSE_MS = 10_000
 /** Of which jobs may take this much. */
@@ -75,7 +77,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log.info({ address, role: config.ROLE, mode: config.SVC_MODE }, 'ready')
     return { address, stop: () => stopService(running) }
   } catch (error) {
-    if (app) await closeApp(app, { grace_ms: 0, open: running.open, log })
+    if (app) await closeApp(app, { ...running, grace_ms: 0 })
     await closeParts(parts)
     throw error
   }
@@ -102,7 +104,7 @@ async function stopService(running: Running): Promise<void> {
       if (!response.headersSent) response.setHeader('connection', 'close')
     }
     await wait(config.DRAIN_MS)
-    await closeApp(app, { grace_ms: config.SHUTDOWN_GRACE_MS, open, log })
+    await closeApp(app, { parts, open, grace_ms: config.SHUTDOWN_GRACE_MS })
   }
   // A database that does not answer must not hold up the end.
   const limit = wait(PARTS_CLOSE_MS, 'late', { ref: false })
@@ -125,7 +127,7 @@ async function finishWork({ parts, worker }: Running): Promise<void> {
 // before the stop, for 72 seconds, and one that never sent a request, for ever.
 async function closeApp(
   app: App,
-  { grace_ms, open, log }: { grace_ms: number; open: Bag<ServerResponse>; log: Log },
+  { parts, open, grace_ms }: Pick<Running, 'parts' | 'open'> & { grace_ms: number },
 ): Promise<void> {
   const began_at = performance.now()
   let used_at = began_at
@@ -141,7 +143,11 @@ async function closeApp(
     if (open.size > 0) used_at = now
     if (now - used_at > SILENT_MS || now - began_at > grace_ms) break
   }
-  if (open.size > 0) log.warn({ open: open.size }, 'the grace period is over: closing what is left')
+  if (open.size > 0) {
+    parts.log.warn({ open: open.size }, 'the grace period is over: closing what is left')
+    // While the connections are still there: whose answer we cut is told so, and does not pay for having left.
+    await Promise.race([parts.running.finish(0), wait(LAST_WORDS_MS, undefined, { ref: false })])
+  }
   app.server.closeAllConnections()
   await Promise.race([closing, wait(PARTS_CLOSE_MS, undefined, { ref: false })])
 }

@@ -47,6 +47,8 @@ const PERCENT_OF_O200K: Record<Accuracy, Record<Provider, number>> = {
   close: { openai: 100, anthropic: 115, google: 100 },
 }
 
+const CAUTIOUS_PERCENT_OF_SAFE = 40
+
 const TOKENS_PER_CALL = { safe: 16, close: 3 }
 const TOKENS_PER_PART = { safe: 8, close: 2 }
 const TOKENS_PER_TOOL = { safe: 16, close: 8 }
@@ -90,6 +92,15 @@ export function countTokens(text: string, model?: ChatModel): number {
     estimateTokens(text, 'close'),
     model ? PERCENT_OF_O200K.close[model.provider] : 100,
   )
+}
+
+/**
+ * As close, but not as low where a text is such that no tokenizer can shorten it: for output that is covered by a
+ * hold while it comes. On ordinary text `safe` is a little more than twice `close`.
+ */
+export function countTokensCautiously(text: string, model: ChatModel): number {
+  const safe = percentOf(estimateTokens(text, 'safe'), PERCENT_OF_O200K.safe[model.provider])
+  return Math.max(countTokens(text, model), percentOf(safe, CAUTIOUS_PERCENT_OF_SAFE))
 }
 
 function textTokens(part: PromptPart, accuracy: Accuracy): number {

@@ -4,8 +4,9 @@
 import { promptTokens } from '../catalog/prompt-size.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Departure } from './departure.ts'
-import type { ChatEvent } from './dialects/chat-types.ts'
-import { Meter } from './meter.ts'
+import type { ChatEvent, Usage } from './dialects/chat-types.ts'
+import type { HoldGrowth } from './hold-growth.ts'
+import { Meter, type Metered } from './meter.ts'
 import type { ChatCall, Order } from './order.ts'
 import type { CallRecord } from './settlement.ts'
 import type { UpstreamFrame, UpstreamReply } from './upstreams/contract.ts'
@@ -13,6 +14,7 @@ import type { UpstreamFrame, UpstreamReply } from './upstreams/contract.ts'
 export class Answer {
   fault: ApiError | undefined
   readonly #departure: Departure
+  readonly #growth: HoldGrowth | undefined
   readonly #meter: Meter
   readonly #started_at = performance.now()
   #reply: UpstreamReply | undefined
@@ -21,25 +23,41 @@ export class Answer {
   #first_byte_ms: number | undefined
   /** Names the call where the provider sends no request id. */
   #answer_id: string | undefined
-  /** We ended it, not the provider. */
-  #given_up = false
+  /** Whether a client reads along: otherwise nothing is delivered before everything is. */
+  readonly #streamed: boolean
+  /** Whether the provider sends pieces that no client sees before the last. */
+  readonly #gathered: boolean
+  /** What we ended because the hold could not grow any more. */
+  #out_of_credits = false
+  /** Who ended the provider's work, where it did not end by itself. */
+  #ended_by: 'client' | 'service' | undefined
 
-  constructor(call: ChatCall, order: Order, departure: Departure) {
+  constructor(
+    call: ChatCall,
+    order: Order,
+    { departure, growth }: { departure: Departure; growth: HoldGrowth | undefined },
+  ) {
     this.#departure = departure
+    this.#growth = growth
+    this.#streamed = call.request.stream
+    this.#gathered = order.stream && !call.request.stream
     // The hold's estimate is on the safe side; what is charged should be close.
     const estimatePrompt = () => promptTokens(call.request, order.model, 'close')
-    this.#meter = new Meter({ model: order.model, estimatePrompt })
+    const counts_along = growth !== undefined
+    this.#meter = new Meter({ model: order.model, estimatePrompt, counts_along })
   }
 
   /** Calls the provider and waits for the first piece: until then a fault can still be an HTTP error. */
   async open(call: ChatCall, order: Order): Promise<void> {
-    if (this.#departure.client_left) {
-      this.fault = clientLeft('the client left before the provider was asked')
+    const { client_left, service_stopped } = this.#departure
+    if (client_left || service_stopped) {
+      const detail = 'the client left before the provider was asked'
+      this.fault = client_left ? clientLeft(detail) : serviceStopped(false)
       return
     }
     try {
       this.#reply = await order.upstream.open({
-        request: call.request,
+        request: this.#gathered ? { ...call.request, stream: true } : call.request,
         model: order.model,
         max_output_tokens: order.max_output_tokens,
         address: order.address,
@@ -68,34 +86,75 @@ export class Answer {
     await this.#frames?.return?.()
   }
 
-  /** A provider that failed before any output costs nothing, whoever was listening; a call we ended does. */
+  /**
+   * A provider that failed before any output costs nothing, whoever was listening, nor does a call that our own
+   * stop has cut before anything was delivered. A call that its client ended does.
+   */
   get is_free(): boolean {
-    return this.fault !== undefined && !this.#meter.has_output && !this.#given_up
+    if (this.fault === undefined || this.#ended_by === 'client') return false
+    const all_or_nothing = this.#ended_by === 'service' || this.#gathered
+    return all_or_nothing ? !this.#delivered : !this.#meter.has_output
+  }
+
+  /** What was used, where the answer ends early because the credits do; the provider has said no end. */
+  get cut_usage(): Usage | undefined {
+    return this.#out_of_credits ? this.#metered().usage : undefined
   }
 
   record(): CallRecord {
-    const outcome = this.#departure.client_left ? 'client_left' : this.fault ? 'failed' : 'complete'
     return {
-      metered: this.#meter.conclude(),
+      metered: this.#metered(),
       provider_request_id: this.#reply?.request_id ?? this.#answer_id,
       first_byte_ms: this.#first_byte_ms,
       total_ms: this.#elapsed(),
-      outcome,
+      outcome: this.#outcome(),
     }
   }
 
+  #metered(): Metered {
+    if (this.#ended_by === 'service') return this.#meter.concludeDelivered()
+    return this.#out_of_credits ? this.#meter.concludeAtLimit() : this.#meter.conclude()
+  }
+
+  get #delivered(): boolean {
+    return this.#streamed && this.#meter.has_output
+  }
+
+  #outcome(): CallRecord['outcome'] {
+    if (this.#departure.client_left) return 'client_left'
+    if (this.#ended_by === 'service') return 'service_stopped'
+    if (this.#out_of_credits) return 'out_of_credits'
+    return this.fault ? 'failed' : 'complete'
+  }
+
   async #pull(): Promise<UpstreamFrame[] | undefined> {
-    if (this.fault || !this.#frames) return undefined
+    if (this.fault || !this.#frames || this.#out_of_credits) return undefined
     try {
       const { done, value } = await this.#frames.next()
       if (done) return undefined
       this.#first_byte_ms ??= this.#elapsed()
+      if (this.#growth) return await this.#takeCovered(value, this.#growth)
       for (const { events } of value) this.#observe(events)
       return value
     } catch (error) {
       this.#fail(error)
       return undefined
     }
+  }
+
+  /** Frame by frame, because several may have come while the hold waited for room. */
+  async #takeCovered(frames: UpstreamFrame[], growth: HoldGrowth): Promise<UpstreamFrame[]> {
+    for (const [index, { events }] of frames.entries()) {
+      this.#observe(events)
+      const is_covered = await growth.covers(this.#meter)
+      const is_over = this.#departure.signal.aborted
+      if (is_covered && !is_over) continue
+      if (is_over) this.#fail(new Error('the call was ended while its hold waited for room'))
+      else this.#out_of_credits = true
+      await this.#frames?.return?.()
+      return frames.slice(0, index + 1)
+    }
+    return frames
   }
 
   #observe(events: readonly ChatEvent[]): void {
@@ -105,8 +164,13 @@ export class Answer {
   }
 
   #fail(error: unknown): void {
-    this.#given_up = this.#departure.signal.aborted
-    this.fault = this.#given_up ? clientLeft('the client left') : toFault(error)
+    const { signal, service_stopped } = this.#departure
+    if (!signal.aborted) {
+      this.fault = toFault(error)
+      return
+    }
+    this.#ended_by = service_stopped ? 'service' : 'client'
+    this.fault = service_stopped ? serviceStopped(this.#delivered) : clientLeft('the client left')
   }
 
   #elapsed(): number {
@@ -121,4 +185,15 @@ function toFault(error: unknown): ApiError {
 /** Nobody reads it; it keeps a client's leaving apart from a provider's failure in logs and metrics. */
 function clientLeft(detail: string): ApiError {
   return new ApiError('bad_request', { status: 499, detail })
+}
+
+function serviceStopped(delivered: boolean): ApiError {
+  return new ApiError('service_unavailable', {
+    message: 'The service stopped before the answer was complete.',
+    hint: delivered
+      ? 'Send the request again for a whole answer; what was delivered of this one is charged.'
+      : 'Send the request again as `Retry-After` says; nothing was charged.',
+    detail: 'cut by a stop of the service',
+    headers: { 'retry-after': '1' },
+  })
 }

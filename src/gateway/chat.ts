@@ -6,9 +6,10 @@ import { renderError } from '../http/error-handler.ts'
 import { ApiError } from '../platform/errors.ts'
 import { Answer } from './answer.ts'
 import { Departure } from './departure.ts'
-import type { ChatRequest } from './dialects/chat-types.ts'
+import type { ChatEvent, ChatRequest } from './dialects/chat-types.ts'
 import type { DialectStream, SvcNumbers } from './dialects/dialect.ts'
 import type { EventStream } from './event-stream.ts'
+import { HoldGrowth } from './hold-growth.ts'
 import { type ChatCall, type ChatParts, type Order, placeOrder } from './order.ts'
 import { settleCall } from './settlement.ts'
 import type { UpstreamFrame } from './upstreams/contract.ts'
@@ -24,14 +25,13 @@ export async function completeChat(
   const order = await placeOrder(parts, call)
   const departure = watchFor(parts, { call, order, client })
   try {
-    const answer = new Answer(call, order, departure)
-    await answer.open(call, order)
+    const answer = await askProvider(parts, { call, order, departure })
     const frames: UpstreamFrame[] = []
     for (let read = await answer.read(); read; read = await answer.read()) frames.push(...read)
     const svc = await conclude(parts, { call, order, answer })
     if (answer.fault) throw svc ? withoutRetry(answer.fault) : answer.fault
     if (!svc) throw new Error('an answer without a fault is charged')
-    return presentReply(call, order, frames, svc)
+    return presentReply({ call, order, answer }, frames, svc)
   } finally {
     departure.close()
   }
@@ -46,8 +46,7 @@ export async function streamChat(
   const order = await placeOrder(parts, call)
   const departure = watchFor(parts, { call, order, client })
   try {
-    const answer = new Answer(call, order, departure)
-    await answer.open(call, order)
+    const answer = await askProvider(parts, { call, order, departure })
     if (answer.fault) {
       const svc = await conclude(parts, { call, order, answer })
       throw svc ? withoutRetry(answer.fault) : answer.fault
@@ -56,6 +55,17 @@ export async function streamChat(
   } finally {
     departure.close()
   }
+}
+
+async function askProvider(
+  parts: ChatParts,
+  { call, order, departure }: { call: ChatCall; order: Order; departure: Departure },
+): Promise<Answer> {
+  const { growth: terms } = order
+  const growth = terms && new HoldGrowth(parts, { call, order, terms }, departure.signal)
+  const answer = new Answer(call, order, { departure, growth })
+  await answer.open(call, order)
+  return answer
 }
 
 async function sendStream(
@@ -77,8 +87,10 @@ async function sendStream(
   const svc = await guarded(parts, { call, answer }, () => conclude(parts, { call, order, answer }))
   stopKeepAlive()
   try {
+    const { cut_usage } = answer
+    const end = cut_usage ? writer.reachLimit(cut_usage) : ''
     const last =
-      svc && !answer.fault ? writer.finish(svc) : describeFault(parts, call, writer, answer)
+      svc && !answer.fault ? end + writer.finish(svc) : describeFault(parts, call, writer, answer)
     await client.write(last)
   } finally {
     // Whatever goes wrong with its last words, a stream that has begun ends.
@@ -109,7 +121,7 @@ function watchFor(parts: ChatParts, { call, order, client }: Asked): Departure {
   const policy = disconnectPolicy(order.model, how)
   const departure = new Departure({ policy, drains: parts.drains })
   client.onLeave(() => departure.leave())
-  call.running.onStop(() => departure.end())
+  call.running.onStop(() => departure.stop())
   return departure
 }
 
@@ -145,22 +157,31 @@ function withoutRetry(thrown: unknown): ApiError {
 }
 
 function presentReply(
-  call: ChatCall,
-  order: Order,
+  { call, order, answer }: { call: ChatCall; order: Order; answer: Answer },
   frames: readonly UpstreamFrame[],
   svc: SvcNumbers,
 ): string {
   const { dialect, request } = call
   const [only] = frames
   try {
-    if (only && order.upstream.dialect === dialect.name) {
+    if (only && !order.stream && order.upstream.dialect === dialect.name) {
       return dialect.relayReply(only.data, request.model, svc)
     }
-    const events = frames.flatMap((frame) => frame.events)
+    const events = eventsOf(frames, answer)
     return dialect.formatReply({ model: request.model, created: order.placed_at, events, svc })
   } catch (error) {
     throw withoutRetry(error)
   }
+}
+
+/** All that was said; where we ended it, with the end that the provider would have given it at its limit. */
+function eventsOf(frames: readonly UpstreamFrame[], { cut_usage: usage }: Answer): ChatEvent[] {
+  const events = frames.flatMap((frame) => frame.events)
+  if (usage) {
+    events.push({ kind: 'usage', usage, raw: null })
+    events.push({ kind: 'stop', choice: 0, reason: 'length', stop_sequence: null })
+  }
+  return events
 }
 
 /** Whether the request asks the model to think: its thoughts cannot be counted while they are under way. */

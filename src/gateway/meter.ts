@@ -1,7 +1,7 @@
 // Counts what an answer used: what the provider reported where it did, an honest estimate where it did not.
 
 import type { ChatModel } from '../catalog/models.ts'
-import { countTokens } from '../catalog/prompt-size.ts'
+import { countTokens, countTokensCautiously } from '../catalog/prompt-size.ts'
 import type { ChatEvent, Usage } from './dialects/chat-types.ts'
 
 /** Counting short pieces one by one overcounts; this much is gathered first, and no more is kept. */
@@ -24,18 +24,44 @@ export class Meter {
   #is_final = false
   #text = ''
   #counted = 0
+  #counted_cautiously: number | undefined
   /** Whether anything was produced that a client can have seen. */
   has_output = false
+  /** Of the output so far: what it counts for at most can be told from it without counting. */
+  characters = 0
 
-  /** `estimatePrompt`: our own count, asked for only if the provider never says. */
-  constructor(options: { model: ChatModel; estimatePrompt: () => number }) {
+  /**
+   * `estimatePrompt`: our own count, asked for only if the provider never says. `counts_along`: `countOutput` will
+   * be asked for.
+   */
+  constructor(options: {
+    model: ChatModel
+    estimatePrompt: () => number
+    counts_along?: boolean
+  }) {
     this.#model = options.model
     this.#estimatePrompt = options.estimatePrompt
+    this.#counted_cautiously = options.counts_along ? 0 : undefined
   }
 
   observe(events: readonly ChatEvent[]): void {
     if (events.some((event) => event.kind === 'stop')) this.#stopped = true
     for (const event of events) this.#observeOne(event)
+  }
+
+  /** What the provider has said so far. */
+  get reported(): Usage | undefined {
+    return this.#usage
+  }
+
+  /** Whether the provider has said that nothing more comes. */
+  get stopped(): boolean {
+    return this.#stopped
+  }
+
+  /** The output so far, by our own cautious count. */
+  countOutput(): number {
+    return (this.#counted_cautiously ?? 0) + countTokensCautiously(this.#text, this.#model)
   }
 
   conclude(): Metered {
@@ -45,6 +71,21 @@ export class Meter {
     const reported = this.#usage ?? nothingBut(this.#estimatePrompt())
     const output_tokens = Math.max(reported.output_tokens, this.#counted)
     return { usage: { ...reported, output_tokens }, estimated: true, raw: this.#raw ?? null }
+  }
+
+  /** Of an answer that ended because the hold was used up: by the same count. */
+  concludeAtLimit(): Metered {
+    const output_tokens = this.countOutput()
+    const metered = this.conclude()
+    return { ...metered, usage: { ...metered.usage, output_tokens } }
+  }
+
+  /** The prompt, and no more output than was passed on: totals so far may have thoughts in them that nobody saw. */
+  concludeDelivered(): Metered {
+    const metered = this.conclude()
+    if (!metered.estimated) return metered
+    const usage = { ...metered.usage, output_tokens: this.#counted, reasoning_tokens: 0 }
+    return { ...metered, usage }
   }
 
   #observeOne(event: ChatEvent): void {
@@ -77,12 +118,16 @@ export class Meter {
   #produced(text: string): void {
     if (text === '') return
     this.has_output = true
+    this.characters += text.length
     this.#text += text
     if (this.#text.length >= COUNT_AT_LENGTH) this.#count()
   }
 
   #count(): void {
     this.#counted += countTokens(this.#text, this.#model)
+    if (this.#counted_cautiously !== undefined) {
+      this.#counted_cautiously += countTokensCautiously(this.#text, this.#model)
+    }
     this.#text = ''
   }
 }

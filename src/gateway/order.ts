@@ -16,6 +16,7 @@ import type { SpendLimit } from '../wallet/spend-limits.ts'
 import type { Drains } from './departure.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
+import { type GrowthTerms, mayGrow } from './hold-growth.ts'
 import type { RunningCall } from './running-calls.ts'
 import type { Upstream, UpstreamAddress } from './upstreams/contract.ts'
 
@@ -30,6 +31,8 @@ export type ChatParts = {
   log: Log
   metrics: Metrics
   drains: Drains
+  /** How long an answer waits for room that its hold could grow into. */
+  growth: { wait_ms: number }
   public_url: string
 }
 
@@ -48,7 +51,12 @@ export type Order = {
   model: ChatModel
   upstream: Upstream
   address: UpstreamAddress
+  /** A larger one takes its place where it grows. */
   hold: Hold
+  /** Set where the hold covers only a part of the longest answer, and grows with the answer. */
+  growth: GrowthTerms | undefined
+  /** Whether the provider is asked for a stream: also for a client that is not, where the hold grows. */
+  stream: boolean
   max_output_tokens: number
   placed_at: Date
 }
@@ -75,18 +83,24 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
     min_credits: withMarkup(quoteMinimum(model, wanted)),
     max_credits: withMarkup(quoteMaximum(model, wanted)),
     spend_limits: spendLimitsOf(call),
+    ...(mayGrow(request, model, upstream.dialect) && { held_credits: 0n }),
   })
   const affordable = affordableOutput(model, {
     ...bounds,
-    credits: hold.amount,
+    credits: hold.ceiling ?? hold.amount,
     markup_bps: payer.markup_bps,
   })
+  const max_output_tokens = Math.max(1, Math.min(wanted_tokens, affordable))
+  const max_credits = withMarkup(quoteMaximum(model, { ...bounds, max_output_tokens }))
+  const grows = hold.ceiling !== undefined && hold.amount < max_credits
   return {
     model,
     upstream,
     address,
     hold,
-    max_output_tokens: Math.max(1, Math.min(wanted_tokens, affordable)),
+    growth: grows ? { bounds, max_credits } : undefined,
+    stream: request.stream || grows,
+    max_output_tokens,
     placed_at,
   }
 }

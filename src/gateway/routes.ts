@@ -14,11 +14,9 @@ import type { Dialect } from './dialects/dialect.ts'
 import { openAiDialect } from './dialects/openai.ts'
 import { EventStream } from './event-stream.ts'
 import { type ChatCall, type ChatParts, requireChatModel } from './order.ts'
-import { RunningCalls } from './running-calls.ts'
+import type { RunningCalls } from './running-calls.ts'
 
-export type GatewayParts = ChatParts & PayerParts
-
-type RouteParts = GatewayParts & { running: RunningCalls }
+export type GatewayParts = ChatParts & PayerParts & { running: RunningCalls }
 
 const BODY_LIMIT_BYTES = 10 * 1024 * 1024
 
@@ -59,8 +57,7 @@ const MessagesBody = Type.Object({
   stream: Stream,
 })
 
-export function gatewayRoutes(app: App, given: GatewayParts): void {
-  const parts: RouteParts = { ...given, running: new RunningCalls() }
+export function gatewayRoutes(app: App, parts: GatewayParts): void {
   app.addHook('onClose', () => parts.running.finish())
   const chat = { summary: 'Chat completion', tags: ['Chat'], description: CHAT_DESCRIPTION }
   app.post(
@@ -92,7 +89,7 @@ export function gatewayRoutes(app: App, given: GatewayParts): void {
   messagesRoutes(app, parts)
 }
 
-function messagesRoutes(app: App, parts: RouteParts): void {
+function messagesRoutes(app: App, parts: GatewayParts): void {
   app.post(
     '/v1/messages',
     {
@@ -156,7 +153,7 @@ function messagesRoutes(app: App, parts: RouteParts): void {
 }
 
 async function answerChat(
-  parts: RouteParts,
+  parts: GatewayParts,
   dialect: Dialect,
   request: FastifyRequest,
   reply: FastifyReply,

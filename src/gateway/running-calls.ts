@@ -9,15 +9,19 @@ const FINISH_MS = 4_000
 
 export class RunningCalls {
   readonly #open = new Bag<RunningCall>()
+  #stopped = false
 
   begin(): RunningCall {
-    return new RunningCall(this.#open)
+    const call = new RunningCall(this.#open)
+    if (this.#stopped) call.stop()
+    return call
   }
 
-  /** Waits for those that run; if they are not over in time, all that run then are told to end. */
+  /** Waits for those that run; if they are not over in time, all that run then, or begin later, are told to end. */
   async finish(within_ms = FINISH_MS): Promise<void> {
     await Promise.race([this.#allOver(), wait(within_ms, undefined, { ref: false })])
     const all_over = this.#allOver()
+    this.#stopped = true
     for (const call of this.#open.members()) call.stop()
     await all_over
   }
@@ -30,9 +34,10 @@ export class RunningCalls {
 export class RunningCall {
   readonly #open: Bag<RunningCall>
   readonly #place: Place<RunningCall>
+  /** Made only when somebody waits for the end. */
+  #over: PromiseWithResolvers<void> | undefined
   #stopped = false
   #onStop: (() => void) | undefined
-  #onOver: (() => void) | undefined
 
   constructor(open: Bag<RunningCall>) {
     this.#open = open
@@ -51,14 +56,13 @@ export class RunningCall {
   }
 
   over(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onOver = resolve
-    })
+    this.#over ??= Promise.withResolvers()
+    return this.#over.promise
   }
 
   /** To be called once. */
   end(): void {
     this.#open.remove(this.#place)
-    this.#onOver?.()
+    this.#over?.resolve()
   }
 }

@@ -12,7 +12,8 @@ export type CallRecord = {
   provider_request_id: string | undefined
   first_byte_ms: number | undefined
   total_ms: number
-  outcome: 'complete' | 'failed' | 'client_left'
+  /** Who ended it: the provider, in good order or not, the client, a stop of ours, or the credits. */
+  outcome: 'complete' | 'failed' | 'client_left' | 'service_stopped' | 'out_of_credits'
 }
 
 export async function settleCall(

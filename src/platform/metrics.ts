@@ -86,7 +86,7 @@ function createCallMetrics() {
   return {
     gateway_calls: new HotCounter({
       name: 'svc_gateway_calls_total',
-      help: 'Calls by model and outcome: complete, failed, client_left, free (the provider failed first).',
+      help: 'Calls by model and outcome: complete, failed, client_left, service_stopped, out_of_credits, free (nothing was delivered).',
       labels: ['model', 'outcome'],
     }),
     gateway_tokens: new HotCounter({
@@ -107,7 +107,7 @@ function createCallMetrics() {
     }),
     ledger_holds: new HotCounter({
       name: 'svc_ledger_holds_total',
-      help: 'Holds by answer: granted, insufficient, limit_reached, blocked.',
+      help: 'Holds by answer: granted, insufficient, limit_reached, blocked; grown: an open one was raised.',
       labels: ['state'],
     }),
     ledger_settles: new HotCounter({

@@ -10,6 +10,8 @@ import { connect, connectHosted, createOAuthApp, signIn } from '../support/oauth
 import { startTwo } from '../support/remote.ts'
 
 const CALLS = 50
+/** It holds in full, so that calls are in each other's way. */
+const MODEL = 'google/gemini-2.5-pro'
 /** Covers about eight of the calls below. */
 const CAP_CREDITS = 10_000
 const CAP = { cap: 'monthly', cap_usd: '0.01' }
@@ -29,8 +31,10 @@ function chat(index: number, side = index % 2 === 0 ? left : right): Promise<Ans
     index % 4 < 2
       ? { authorization: `Bearer ${token.access_token}` }
       : { 'x-api-key': key, 'x-svc-user': 'u' }
-  const messages = [{ role: 'user', content: `${mark()} [[sandbox:tokens=100]]` }]
-  const body = { model: 'gpt-4o', max_tokens: 100, messages }
+  const messages = [
+    { role: 'user', content: `${mark()} [[sandbox:tokens=100]] [[sandbox:reasoning=0]]` },
+  ]
+  const body = { model: MODEL, max_tokens: 100, messages }
   return side.post('/v1/chat/completions', body, credential)
 }
 
@@ -52,7 +56,7 @@ async function counted(): Promise<{ spent: number; held: number }> {
 
 test('a call that does not fit while another holds the whole cap is told of the cap, not to add credits', async () => {
   const prompt = `${mark()} [[sandbox:tokens=20]] [[sandbox:slow=2500]]`
-  const asked = { key: token.access_token, model: 'gpt-4o', prompt, max_tokens: 4000 } as const
+  const asked = { key: token.access_token, model: MODEL, prompt, max_tokens: 4000 } as const
   const running = chatOverSocket(left.server.url, asked)
   await eventually('it holds', async () => (await counted()).held > CAP_CREDITS - 1000)
   const refused = await chat(1)

@@ -23,6 +23,7 @@ export const PRICES = {
   'gpt-4o': { input: 2_500_000n, output: 10_000_000n },
   'gpt-4o-mini': { input: 150_000n, output: 600_000n },
   'gpt-5-mini': { input: 250_000n, output: 2_000_000n },
+  'anthropic/claude-opus-4': { input: 15_000_000n, output: 75_000_000n },
   'anthropic/claude-sonnet-4': { input: 3_000_000n, output: 15_000_000n },
   'anthropic/claude-haiku-3.5': { input: 800_000n, output: 4_000_000n },
   'google/gemini-2.5-flash': { input: 300_000n, output: 2_500_000n },

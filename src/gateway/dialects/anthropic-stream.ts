@@ -36,6 +36,8 @@ export class AnthropicStream implements DialectStream {
   #id: string
   #started = false
   #relayed = false
+  /** Whether the provider's block at `#index` is open. */
+  #relayed_block = false
   #refused = false
   #stop: { reason: StopReason; stop_sequence: string | null } | undefined
   #usage: Usage = NO_USAGE
@@ -58,7 +60,21 @@ export class AnthropicStream implements DialectStream {
     const type = name ?? /^\{"type":"([a-z_]+)"/.exec(data)?.[1] ?? 'message'
     // It ends the message for every client, so it waits for settlement.
     if (type === 'message_stop') return ''
+    if (type === 'content_block_start') this.#relayed_block = true
+    else if (type === 'content_block_stop') {
+      this.#relayed_block = false
+      this.#index += 1
+    }
     return toEvent(type, type === 'message_start' ? this.#rename(data) : data)
+  }
+
+  reachLimit(usage: Usage): string {
+    this.#usage = usage
+    this.#stop = { reason: 'length', stop_sequence: null }
+    if (!this.#relayed) return ''
+    // The block that the provider has not closed, and then the end of a message of ours, which has no block open.
+    this.#started = true
+    return (this.#relayed_block ? this.#closeFirst() : '') + this.#writeEnd()
   }
 
   finish(svc: SvcNumbers): string {

@@ -1,7 +1,7 @@
 // What a client format must do: read a request into neutral words, and write the answer, whole or streamed,
 // either translated from neutral events or relayed from a provider that speaks the same format.
 
-import type { ChatEvent, ChatRequest, ClientDialect } from './chat-types.ts'
+import type { ChatEvent, ChatRequest, ClientDialect, Usage } from './chat-types.ts'
 
 /** What the call cost, known once it is settled. */
 export type SvcNumbers = {
@@ -57,6 +57,8 @@ export interface Dialect {
 export interface DialectStream {
   write(event: ChatEvent): string
   relay(frame: ProviderFrame): string
+  /** The provider was stopped: ends the answer as if its limit had been reached. Before `finish`. */
+  reachLimit(usage: Usage): string
   /** After settlement: everything that ends the stream. */
   finish(svc: SvcNumbers): string
   /** An error after HTTP 200. `body` is the rendered envelope; nothing may follow it. */

@@ -31,8 +31,10 @@ export class OpenAiStream implements DialectStream {
   readonly #choices = new Map<number, OpenChoice>()
   #id: string
   #head = ''
+  #created: number
   #usage: Usage = NO_USAGE
   #relayed = false
+  #first_chunk: string | undefined
   /** How the provider's chunks begin, up to the model name, and how ours begin instead. */
   #prefix = { theirs: '', ours: '' }
 
@@ -40,6 +42,7 @@ export class OpenAiStream implements DialectStream {
     this.#options = options
     this.#modelJson = JSON.stringify(options.model)
     this.#id = fallbackId(options.created)
+    this.#created = toSeconds(options.created)
   }
 
   write(event: ChatEvent): string {
@@ -75,6 +78,7 @@ export class OpenAiStream implements DialectStream {
   relay({ data }: ProviderFrame): string {
     this.#relayed = true
     if (data === '[DONE]') return ''
+    this.#first_chunk ??= data
     const { theirs, ours } = this.#prefix
     // Comparing a slice is three times as fast as `startsWith`.
     if (theirs !== '' && data.slice(0, theirs.length) === theirs && !data.includes('\n')) {
@@ -86,6 +90,13 @@ export class OpenAiStream implements DialectStream {
     }
     const chunk = this.#options.include_usage ? data : withoutUsage(data)
     return chunk === undefined ? '' : toData(this.#rename(chunk))
+  }
+
+  reachLimit(usage: Usage): string {
+    this.write({ kind: 'usage', usage, raw: null })
+    if (this.#first_chunk !== undefined) this.#continueFrom(this.#first_chunk)
+    this.#choice(0).reason = 'length'
+    return this.#relayed ? this.#writeEnd() : ''
   }
 
   finish(svc: SvcNumbers): string {
@@ -174,9 +185,16 @@ export class OpenAiStream implements DialectStream {
     return `data: ${this.#openChunk()}"choices":[{"index":${choice},${rest}${usage}}\n\n`
   }
 
+  /** What we add to a relayed stream has the id and the time of the provider's chunks. */
+  #continueFrom(chunk: string): void {
+    const [id, created] = ['id', 'created'].map((name) => readMember(chunk, name))
+    if (typeof id === 'string') this.#id = id
+    if (typeof created === 'number') this.#created = created
+  }
+
   #openChunk(): string {
     if (this.#head === '') {
-      const created = toSeconds(this.#options.created)
+      const created = this.#created
       const id = JSON.stringify(this.#id)
       this.#head = `{"id":${id},"object":"chat.completion.chunk","created":${created},"model":${this.#modelJson},`
     }
@@ -190,6 +208,11 @@ export class OpenAiStream implements DialectStream {
     this.#prefix = { theirs, ours: replaceValue(theirs, model, this.#modelJson) }
     return this.#prefix.ours + chunk.slice(model.valueEnd)
   }
+}
+
+function readMember(chunk: string, name: string): unknown {
+  const member = findMember(chunk, name)
+  return member && JSON.parse(chunk.slice(member.valueStart, member.valueEnd))
 }
 
 /** Undefined: the chunk carried nothing but usage. */

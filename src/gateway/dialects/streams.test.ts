@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import { NO_USAGE } from './answer.ts'
 import { anthropicDialect } from './anthropic.ts'
 import type { ChatEvent } from './chat-types.ts'
 import { findMember, removeMember, replaceValue } from './json-scan.ts'
@@ -351,6 +352,44 @@ test('a whole answer says what the stream says', () => {
       const { content, refusal } = choice.message
       const length = (content ?? '').length + (refusal ?? '').length
       assert.equal(length, streamed.text.length)
+    }),
+  )
+})
+
+test('an answer that is cut anywhere, translated or relayed, ends well-formed and as at its limit', () => {
+  const usage = { ...NO_USAGE, input_tokens: 5, output_tokens: 7 }
+  fc.assert(
+    fc.property(answers, fc.nat(60), fc.boolean(), ({ events }, place, include_usage) => {
+      for (const dialect of [openAiDialect, anthropicDialect]) {
+        const options = { model: 'm', created, include_usage }
+        const first: ChatEvent = { kind: 'start', id: 'theirs' }
+        const said = [first, ...events.filter(({ kind }) => kind !== 'start' && kind !== 'stop')]
+        const begun = said.slice(0, 1 + place)
+        const writer = dialect.openStream(options)
+        const translated = begun.map((event) => writer.write(event)).join('')
+        const provider = dialect.openStream({ ...options, model: 'their-model' })
+        const records = readRecords(begun.map((event) => provider.write(event)).join(''))
+        const relay = dialect.openStream(options)
+        const relayed = records
+          .map(({ event, data }) => relay.relay({ name: event, data }))
+          .join('')
+        const cut = [
+          translated + writer.reachLimit(usage) + writer.finish(svc),
+          relayed + relay.reachLimit(usage) + relay.finish(svc),
+        ]
+        for (const text of cut) {
+          if (dialect === openAiDialect) checkOpenAi(text, include_usage)
+          else checkAnthropic(text)
+          assert.equal(
+            text.match(/"(finish_reason":"length|stop_reason":"max_tokens)"/g)?.length,
+            1,
+          )
+          assert.doesNotMatch(text, /their-model/)
+          if (include_usage || dialect === anthropicDialect) {
+            assert.match(text, /"(completion_tokens|output_tokens)":7/)
+          }
+        }
+      }
     }),
   )
 })

@@ -1,0 +1,161 @@
+// The hold of a call whose full price would take much of what is free. It begins with a part and grows while the
+// answer comes, so that others have room beside it. The count of the answer so far decides: a good while before it
+// passes what is held, more is asked for while the answer goes on. When it has passed what is held, the answer waits
+// for room that other calls give back. Without any, it ends there, as if its limit had been reached.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ChatModel, disconnectPolicy } from '../catalog/models.ts'
+import { type CallBounds, markupOf, priceUsage, quoteMaximum } from '../catalog/pricing.ts'
+import type { CallSignal } from '../platform/http-call.ts'
+import type { Growth } from '../wallet/holds.ts'
+import type { ChatRequest, ClientDialect } from './dialects/chat-types.ts'
+import type { Meter } from './meter.ts'
+import type { ChatCall, ChatParts, Order } from './order.ts'
+import { thinks } from './upstreams/capabilities.ts'
+import { type JsonRecord, listOf, recordOf } from './upstreams/json-values.ts'
+
+/** What is asked for ahead: our count may be a tenth too low, and a few more tokens come meanwhile. */
+const AHEAD_PERCENT = 125
+const AHEAD_TOKENS = 64
+/** No character counts for more, so this many fewer need not be counted. */
+const TOKENS_PER_CHARACTER_MAX = 2
+/** How long an answer waits for calls that run beside it; compose.ts gives it to every call. */
+export const GROWTH_WAIT_MS = 20_000
+/** Where the ledger does not answer: longer than a failover takes. */
+const OUTAGE_WAIT_MS = 60_000
+const OUTAGE_PAUSE_MS = 250
+/** Between a question ahead of time that was refused and the next. */
+const REFUSED_PAUSE_MS = 100
+
+/** What the price of the answer so far is worked out from. */
+export type GrowthTerms = {
+  bounds: Omit<CallBounds, 'max_output_tokens'>
+  /** The whole answer, as long as the provider was allowed to make it. */
+  max_credits: bigint
+}
+
+/**
+ * Whether the output can be counted while it comes, all of it, and cut anywhere. Where the client wants the answer
+ * in one piece, the provider is asked for a stream all the same, so nothing may be lost on the way.
+ */
+export function mayGrow(
+  request: ChatRequest,
+  model: ChatModel,
+  upstream_dialect: ClientDialect | undefined,
+): boolean {
+  const { n, stream, original } = request
+  const policy = disconnectPolicy(model, { reasons: thinks(request), stream: true })
+  // Of a prediction, tokens that were rejected are paid for and never seen.
+  if (policy !== 'cancel' || n > 1 || original.body['prediction'] !== undefined) return false
+  return stream || original.dialect !== upstream_dialect || !needsOwnReply(original.body)
+}
+
+/** Whether something is asked for that only the provider's own JSON can carry. */
+function needsOwnReply(body: JsonRecord): boolean {
+  // A seed is of use only together with the fingerprint of the system.
+  if (body['logprobs'] === true || body['seed'] !== undefined) return true
+  return listOf(body['messages']).some((message) => hasCitations(recordOf(message)['content']))
+}
+
+function hasCitations(content: unknown): boolean {
+  return listOf(content).some((item) => {
+    const block = recordOf(item)
+    if (recordOf(block['citations'])['enabled'] === true) return true
+    return block['type'] === 'tool_result' && hasCitations(block['content'])
+  })
+}
+
+export class HoldGrowth {
+  readonly #parts: ChatParts
+  readonly #order: Order
+  readonly #terms: GrowthTerms
+  readonly #markup_bps: number
+  readonly #signal: CallSignal
+  /** Characters of output below which nothing has to be counted. */
+  #count_again_at = 0
+  /** The question that nobody waits for. */
+  #asking: Promise<void> | undefined
+  #ask_ahead_at = 0
+
+  constructor(
+    parts: ChatParts,
+    { call, order, terms }: { call: ChatCall; order: Order; terms: GrowthTerms },
+    signal: CallSignal,
+  ) {
+    this.#parts = parts
+    this.#order = order
+    this.#terms = terms
+    this.#markup_bps = call.payer.markup_bps
+    this.#signal = signal
+  }
+
+  /** Whether what was counted may be passed on; false: the answer ends here. */
+  async covers(meter: Meter): Promise<boolean> {
+    if (meter.characters < this.#count_again_at || meter.stopped) return true
+    const tokens = meter.countOutput()
+    const used = this.#priceOf(tokens, meter)
+    const ahead_tokens = Math.ceil((tokens * AHEAD_PERCENT) / 100) + AHEAD_TOKENS
+    const ahead = this.#priceOf(ahead_tokens, meter)
+    if (ahead > this.#held) this.#askAhead(ahead)
+    if (used > this.#held) await this.#asking
+    if (used > this.#held && !(await this.#waitForRoom(used))) return false
+    const next = ahead < this.#held ? ahead : used
+    const token_price = Number(this.#priceOf(tokens + 1_000, meter, false) - used) / 1_000
+    const tokens_left = Number(this.#held - next) / Math.max(token_price, 1e-6)
+    const unseen = (tokens_left * 100) / AHEAD_PERCENT / TOKENS_PER_CHARACTER_MAX
+    // With all of it held, the provider's own limit is the bound.
+    const is_full = this.#held >= this.#terms.max_credits
+    this.#count_again_at = is_full ? Number.POSITIVE_INFINITY : meter.characters + unseen
+    return true
+  }
+
+  get #held(): bigint {
+    return this.#order.hold.amount
+  }
+
+  /** The prompt as the provider has counted it, where it has said so; until then as it was held for. */
+  #priceOf(output_tokens: number, { reported }: Meter, bounded = true): bigint {
+    const { model } = this.#order
+    const { bounds, max_credits } = this.#terms
+    const cost = reported
+      ? priceUsage(model, { ...reported, output_tokens })
+      : quoteMaximum(model, { ...bounds, max_output_tokens: output_tokens })
+    const credits = cost + markupOf(cost, this.#markup_bps)
+    return bounded && credits > max_credits ? max_credits : credits
+  }
+
+  /** Should the call be settled first, there is no hold left to grow. */
+  #askAhead(credits: bigint): void {
+    if (performance.now() < this.#ask_ahead_at) return
+    this.#asking ??= this.#ask(credits, 0).then((state) => {
+      if (state !== 'grown') this.#ask_ahead_at = performance.now() + REFUSED_PAUSE_MS
+      this.#asking = undefined
+    })
+  }
+
+  /** True also when the call is over meanwhile: that is for whoever reads it to find out. */
+  async #waitForRoom(credits: bigint): Promise<boolean> {
+    const give_up_at = performance.now() + OUTAGE_WAIT_MS
+    for (;;) {
+      const state = await this.#ask(credits, this.#parts.growth.wait_ms)
+      if (state === 'grown' || this.#signal.aborted) return true
+      if (state !== 'unknown' || performance.now() >= give_up_at) return false
+      await sleep(OUTAGE_PAUSE_MS)
+    }
+  }
+
+  /** `unknown`: the ledger did not answer, so what was held before is all that can be counted on. */
+  async #ask(min_credits: bigint, wait_ms: number): Promise<Growth['state'] | 'unknown'> {
+    const { max_credits } = this.#terms
+    try {
+      const isOver = () => this.#signal.aborted
+      const range = { min_credits, max_credits, wait_ms, isOver }
+      const growth = await this.#parts.ledger().grow(this.#order.hold, range)
+      if (growth.state === 'grown') this.#order.hold = growth.hold
+      return growth.state
+    } catch (error) {
+      this.#parts.log.warn({ err: error, hold: this.#order.hold.id }, 'a hold did not grow')
+      return 'unknown'
+    }
+  }
+}
