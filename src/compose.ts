@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { KnownSession } from './accounts/sessions.ts'
 import { loadCatalog } from './catalog/catalog.ts'
 import type { Config } from './config.ts'
+import { PriceLists } from './gateway/price-lists.ts'
 import { createProviders } from './gateway/providers.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
@@ -57,6 +58,7 @@ export function compose(options: ComposeOptions) {
     http_client,
     upstreams: createProviders(config, http_client),
     drains: { open: 0 },
+    price_lists: new PriceLists(db, clock),
     wallet: new LiveLedger({ db, url: options.database_url, clock, log, metrics }),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),

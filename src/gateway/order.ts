@@ -16,6 +16,7 @@ import type { SpendLimit } from '../wallet/spend-limits.ts'
 import type { Drains } from './departure.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
+import type { PriceLists } from './price-lists.ts'
 import type { RunningCall } from './running-calls.ts'
 import type { Upstream, UpstreamAddress } from './upstreams/contract.ts'
 
@@ -30,6 +31,7 @@ export type ChatParts = {
   log: Log
   metrics: Metrics
   drains: Drains
+  price_lists: PriceLists
   public_url: string
 }
 

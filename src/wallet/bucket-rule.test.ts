@@ -9,8 +9,10 @@ import { registeredStatements } from '../platform/db.ts'
 import { mintId } from '../platform/tokens.ts'
 import { bucketOf, mintWalletId } from './bucket.ts'
 
-const OWNED =
-  'wallet|hold|spend_counter|journal|journal_default|usage_event|usage_event_default|developer_earning|outbox|idempotency'
+const PARTITIONED = ['journal', 'usage_event', 'developer_earning', 'outbox']
+const DEFAULTS = PARTITIONED.map((table) => `${table}_default`)
+const WHOLE = ['wallet', 'hold', 'spend_counter', 'idempotency', 'wallet_seal', 'account_seal']
+const OWNED = [...WHOLE, ...PARTITIONED, ...DEFAULTS].join('|')
 const REFERENCE = new RegExp(
   `\\b(from|join|into|update|using)\\s+(?:only\\s+)?(?:${OWNED})\\b(?:\\s+(?:as\\s+)?(?!${words(
     'where set on group order left right full inner cross join limit for using returning union values select',
@@ -114,10 +116,10 @@ describe('the bucket rule', () => {
       `select c.relname as name, a.attname as first from pg_index i
        join pg_class c on c.oid = i.indrelid
        join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
-       where i.indisprimary and c.relname = any ($1) order by 1`,
-      [OWNED.split('|')],
+       where i.indisunique and c.relname = any ($1) order by 1`,
+      [[...WHOLE, ...DEFAULTS]],
     )
-    assert.equal(keys.length, OWNED.split('|').length)
+    assert.equal(new Set(keys.map(({ name }) => name)).size, WHOLE.length + DEFAULTS.length)
     assert.deepEqual(
       keys.filter((key) => key.first !== 'bucket'),
       [],

@@ -5,9 +5,10 @@ import { collectLog } from '../../test/support/log.ts'
 import { assertBooks, chargeOf, holdOf, makeWallets, silent } from '../../test/wallet/support.ts'
 import { FrozenClock } from '../platform/clock.ts'
 import { createMetrics } from '../platform/metrics.ts'
-import { forgetOldRows, renewLease, sweepHolds } from './jobs.ts'
+import { renewLease, sweepHolds } from './jobs.ts'
 import { LiveLedger } from './live-ledger.ts'
 import { readBalance } from './postings.ts'
+import { forgetOldRows } from './retention.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -21,7 +21,7 @@ export const SELECT_BALANCE = statement<BalanceRow>(
 
 export type PostRow = {
   item: number
-  state: 'posted' | 'repeated' | 'no_wallet' | 'insufficient' | 'overflow'
+  state: 'posted' | 'repeated' | 'no_wallet' | 'insufficient' | 'overflow' | 'too_old'
   balance_before: bigint
   balance_after: bigint
 }
@@ -171,12 +171,6 @@ export const END_NODE = statement<object>(
    where node_id = $1::text and epoch = $2::bigint`,
 )
 
-export const DELETE_DEAD_NODES = statement<object>(
-  'wallet.delete_dead_nodes',
-  `delete from gateway_node
-   where lease_until < $1::timestamptz`,
-)
-
 export const MAKE_PARTITIONS = statement<{ name: string }>(
   'wallet.make_partitions',
   `select make_ledger_partitions(p_from => $1::timestamptz, p_months => $2::integer) as name`,
@@ -186,7 +180,9 @@ export const COUNT_STRAY_ROWS = statement<{ count: bigint }>(
   'wallet.count_stray_rows',
   `select
      (select count(*) from journal_default where bucket = any ($1::smallint[]))
-     + (select count(*) from usage_event_default where bucket = any ($1::smallint[])) as count`,
+     + (select count(*) from usage_event_default where bucket = any ($1::smallint[]))
+     + (select count(*) from developer_earning_default where bucket = any ($1::smallint[]))
+     + (select count(*) from outbox_default where bucket = any ($1::smallint[])) as count`,
 )
 
 export type StatementRow = {
@@ -209,16 +205,21 @@ export const SELECT_STATEMENT = statement<StatementRow>(
      j.balance_after - j.amount as balance_before,
      j.balance_after,
      coalesce(j.description, u.model) as description,
-     u.id as generation_id,
+     case j.kind when 'usage' then j.tx end as generation_id,
      j.at as created_at,
      j.wallet_seq
-   from journal j
-   left join usage_event u on u.bucket = j.bucket and u.id = j.tx and u.at = j.at
-   where j.bucket = $1::smallint
-     and j.owner = $2::uuid
-     and j.wallet_seq < $3::bigint
-   order by j.wallet_seq desc
-   limit $4::integer`,
+   from (
+     select * from journal
+     where bucket = $1::smallint and owner = $2::uuid and wallet_seq < $3::bigint
+     order by wallet_seq desc
+     limit $4::integer
+   ) j
+   left join lateral (
+     select model from usage_event
+     where j.kind = 'usage' and bucket = j.bucket and id = j.tx and at = id_time(j.tx)
+     limit 1
+   ) u on true
+   order by j.wallet_seq desc`,
 )
 
 export const INSERT_IDEMPOTENCY = statement<{ key: string }>(
@@ -243,21 +244,6 @@ export const UPDATE_IDEMPOTENCY = statement<object>(
   `update idempotency
    set status = $5::smallint, response = $6::text
    where bucket = $1::smallint and principal = $2::uuid and endpoint = $3::text and key = $4::text`,
-)
-
-export const DELETE_OLD_IDEMPOTENCY = statement<object>(
-  'wallet.delete_old_idempotency',
-  `delete from idempotency
-   where bucket = any ($1::smallint[]) and created_at < $2::timestamptz`,
-)
-
-export const DELETE_OLD_SPEND_COUNTERS = statement<object>(
-  'wallet.delete_old_spend_counters',
-  `delete from spend_counter
-   where bucket = any ($1::smallint[])
-     and period < $2::date
-     and period > '1970-01-01'::date
-     and held = 0`,
 )
 
 export type SpentRow = { spent: bigint; held: bigint }
@@ -325,5 +311,5 @@ export const OPEN_SPEND_COUNTER = statement<Pick<SpentRow, 'spent'>>(
 export const INSERT_EVENT = statement<object>(
   'wallet.insert_event',
   `insert into outbox (bucket, wallet_id, source_id, kind, payload, at)
-   values ($1::smallint, $2::uuid, $3::uuid, $4::text, $5::jsonb, $6::timestamptz)`,
+   values ($1::smallint, $2::uuid, $3::uuid, $4::event_kind, $5::jsonb, $6::timestamptz)`,
 )

@@ -16,6 +16,7 @@ import {
   createCallLedger,
 } from '../../src/wallet/lanes/call-ledger.ts'
 import { openWallet } from '../../src/wallet/postings.ts'
+import { sql } from '../support/database.ts'
 
 /** The full versions of the tests run with SVC_LONG=1. */
 export const LONG = process.env['SVC_LONG'] === '1'
@@ -48,6 +49,15 @@ export async function makeWallets(
     }
   })
   return wallet_ids
+}
+
+/** From now on the ledger posts at this time, in this database. */
+export async function setLedgerTime(url: string, at: Date): Promise<void> {
+  await sql(
+    url,
+    `create or replace function ledger_now() returns timestamptz language sql volatile as
+     $$ select timestamptz '${at.toISOString()}' $$`,
+  )
 }
 
 /** A hold of exactly this much. */
