@@ -8,7 +8,7 @@ import { mintId } from '../src/platform/tokens.ts'
 import type { Hold, SettleRequest } from '../src/wallet/holds.ts'
 import { holdOf, inParallel, makeLedger, makeWallets } from '../test/wallet/support.ts'
 
-const CALLS = Number(process.env["SVC_BENCH_SIZE_CALLS"] ?? 20_000)
+const CALLS = Number(process.env['SVC_BENCH_SIZE_CALLS'] ?? 20_000)
 const TABLES = ['journal', 'usage_event', 'developer_earning', 'outbox']
 
 export async function printBytesOfCall(db: Db, url: string): Promise<void> {
@@ -56,7 +56,7 @@ function appCall(hold: Hold, owner: { developer_id: string; key_id: string }): S
       estimated: false,
       price_list_id: 7,
       raw_usage: { input_tokens: 1_200, output_tokens: 350, service_tier: 'standard' },
-      request_id: `req_${randomUUID().replaceAll('-', '')}`,
+      request_id: randomUUID(),
       provider_request_id: 'msg_01XFDUDYJgAACzvnptvVoYEL',
       first_byte_ms: 612,
       total_ms: 4_803,

@@ -153,14 +153,15 @@ create table usage_event (
   -- Who made the app or the key, and earns the markup.
   developer_id uuid,
   key_id uuid,
+  -- The 32 digits after "req_".
+  request_id uuid,
   model text not null,
   outcome text,
-  request_id text,
   provider_request_id text,
   client_id text,
   external_user_id text,
-  -- What the provider reported, without what was zero.
-  raw_usage jsonb,
+  -- What the provider reported, without what was zero. As text: it is smaller so, and read by people.
+  raw_usage json,
   -- What only some models have: seconds, characters, finish reason.
   details jsonb,
   constraint usage_event_adds_up check (
@@ -169,9 +170,10 @@ create table usage_event (
   constraint usage_event_time_is_of_id check (at = id_time(id)),
   constraint usage_event_bucket_is_of_wallet check (bucket = wallet_bucket(wallet_id))
 ) partition by range (at);
-create index usage_event_by_wallet on usage_event (bucket, wallet_id, id desc);
+create index usage_event_by_wallet on usage_event (wallet_id, at);
 
--- The markup of a call, until a payout takes it. The bucket is the payer's.
+-- The markup of a call, until a payout takes it. The bucket is the payer's. A call has one because it has one usage row:
+-- the id has no index here.
 create table developer_earning (
   amount bigint not null,
   usage_at timestamptz not null,
@@ -196,7 +198,8 @@ create table outbox (
   wallet_id uuid not null,
   -- The journal transaction, usage event or connection behind it.
   source_id uuid not null,
-  payload jsonb not null,
+  -- Null where the source says it all.
+  payload jsonb,
   -- A connection changes no balance. Everything else does, and says from what to what.
   constraint outbox_balances_are_whole check (
     kind in ('user.connected', 'user.disconnected')
@@ -257,7 +260,7 @@ revoke update, delete, truncate on journal from current_user;
 -- straight into a partition is held to the same rule.
 create function guard_journal_partition(name text) returns void language plpgsql as $$
 begin
-  execute format('create unique index %I on %I (bucket, tx) where line = 1', name || '_tx', name);
+  execute format('create unique index %I on %I (tx, bucket) where line = 1', name || '_tx', name);
   execute format('create unique index %I on %I (bucket, owner, wallet_seq) where wallet_seq is not null',
     name || '_chain', name);
   execute format(
@@ -269,19 +272,26 @@ begin
   execute format('revoke update, delete, truncate on %I from current_user', name);
 end $$;
 
--- p_bounds is what follows "partition of": `default`, or `for values …`.
+-- p_bounds is what follows "partition of": `default`, or `for values …`. Ids come first in the indexes: they grow with
+-- time, so pages are filled one after the other; with the bucket first they stayed half empty.
 create function make_ledger_partition(p_parent text, p_name text, p_bounds text) returns void
 language plpgsql as $$
 begin
   execute format('create table %I partition of %I %s', p_name, p_parent, p_bounds);
   if p_parent = 'journal' then
     perform guard_journal_partition(p_name);
-  else
-    execute format('create unique index %I on %I (bucket, id)', p_name || '_id', p_name);
+  elsif p_parent in ('usage_event', 'outbox') then
+    execute format('create unique index %I on %I (id, bucket)', p_name || '_id', p_name);
   end if;
 end $$;
 select make_ledger_partition(parent, parent || '_default', 'default')
 from unnest(array['journal', 'usage_event', 'developer_earning', 'outbox']) as parent;
+
+-- In the order in which a settlement locks them. In any other order both would wait for each other.
+create function lock_ledger_tables() returns void language plpgsql as $$
+begin
+  lock table outbox, journal, usage_event, developer_earning in access exclusive mode;
+end $$;
 
 -- A month is sealed once (docs/ledger.md): after that its partitions refuse every row.
 create function sealed_month_is_closed() returns trigger language plpgsql as $$
@@ -299,8 +309,8 @@ end $$;
 create function make_ledger_partitions(p_from timestamptz, p_months integer) returns setof text
 language plpgsql set lock_timeout = '250ms' as $$
 declare
-  parent text; by_time text; unit text; child text; starts timestamp[]; start timestamp;
-  stray_starts timestamp[]; strays bigint; moved bigint;
+  parent text; by_time text; unit text; name_end text; child text; starts timestamp[]; start timestamp;
+  stray_starts timestamp[]; strays bigint; moved bigint; locked boolean := false;
 begin
   -- Two processes may come here at once; the second then finds the work done.
   perform pg_advisory_xact_lock(7233003);
@@ -308,24 +318,33 @@ begin
     values ('journal', 'at', 'month'), ('usage_event', 'at', 'month'),
       ('developer_earning', 'usage_at', 'month'), ('outbox', 'at', 'week')
   loop
+    name_end := case unit when 'month' then '"_y"YYYY"m"MM' else '"_y"IYYY"w"IW' end;
     select array_agg(s) into starts
     from generate_series(date_trunc(unit, p_from at time zone 'UTC'),
       date_trunc(unit, p_from at time zone 'UTC' + make_interval(months => p_months)),
       ('1 ' || unit)::interval) s;
     execute format('select array_agg(distinct date_trunc(%L, %I at time zone ''UTC'')) from %I',
       unit, by_time, parent || '_default') into stray_starts;
+    select array_agg(s) into starts
+    from unnest(starts || stray_starts) s
+    where to_regclass(parent || to_char(s, name_end)) is null;
+    continue when starts is null and stray_starts is null;
+    if not locked then
+      perform lock_ledger_tables();
+      locked := true;
+    end if;
     if stray_starts is not null then
       execute format('alter table %I detach partition %I', parent, parent || '_default');
       execute format('alter table %I rename to %I', parent || '_default', parent || '_stray');
       -- The names of its indexes are wanted for the new one.
-      execute (select string_agg(format('alter index %I rename to %I', i.indexrelid::regclass::text,
-          replace(i.indexrelid::regclass::text, '_default', '_stray')), ';')
+      execute (select coalesce(string_agg(format('alter index %I rename to %I', i.indexrelid::regclass::text,
+          replace(i.indexrelid::regclass::text, '_default', '_stray')), ';'), 'select 1')
         from pg_index i where i.indrelid = to_regclass(parent || '_stray'));
       perform make_ledger_partition(parent, parent || '_default', 'default');
     end if;
 
-    foreach start in array starts || stray_starts loop
-      child := parent || to_char(start, case unit when 'month' then '"_y"YYYY"m"MM' else '"_y"IYYY"w"IW' end);
+    foreach start in array coalesce(starts, '{}') loop
+      child := parent || to_char(start, name_end);
       continue when to_regclass(child) is not null;
       perform make_ledger_partition(parent, child, format('for values from (%L) to (%L)',
         start at time zone 'UTC', (start + ('1 ' || unit)::interval) at time zone 'UTC'));
@@ -411,6 +430,6 @@ insert into ledger_turn (job, turn, taken_at) values ('audit', 0, '-infinity');
 create type usage_description as (
   developer_id uuid, key_id uuid, billing_mode billing_mode, model text, client_id text, external_user_id text,
   input_tokens integer, cached_input_tokens integer, cache_write_tokens integer, output_tokens integer,
-  reasoning_tokens integer, estimated boolean, price_list_id integer, request_id text, provider_request_id text,
-  first_byte_ms integer, total_ms integer, outcome text, raw_usage jsonb, details jsonb, event jsonb
+  reasoning_tokens integer, estimated boolean, price_list_id integer, request_id uuid, provider_request_id text,
+  first_byte_ms integer, total_ms integer, outcome text, raw_usage json, details jsonb, event jsonb
 );

@@ -59,7 +59,7 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced:
     // The prices it was charged at: a later price list must not change what this row says.
     ...priced,
     raw_usage: withoutZeros(raw),
-    request_id: call.request_id,
+    request_id: call.request_id.slice('req_'.length),
     ...(record.provider_request_id !== undefined && {
       provider_request_id: record.provider_request_id,
     }),

@@ -38,13 +38,13 @@ export function proof(name: string, compared: string): Statement<ProofRow> {
 
 /** Where a wallet stood before the stretch. */
 export const opening = (wallet: { bucket: string; id: string; when?: string }) => `
-  select s.balance, s.seq
-  from wallet_seal s
+  select sealed.balance, sealed.seq
+  from wallet_seal sealed
   where ${wallet.when ?? 'true'}
-    and s.bucket = ${wallet.bucket}
-    and s.wallet_id = ${wallet.id}
-    and s.month < ($2::timestamptz at time zone 'UTC')::date
-  order by s.month desc
+    and sealed.bucket = ${wallet.bucket}
+    and sealed.wallet_id = ${wallet.id}
+    and sealed.month < ($2::timestamptz at time zone 'UTC')::date
+  order by sealed.month desc
   limit 1`
 
 export const LINES = `bucket = any ($1::smallint[]) and at >= $2::timestamptz and at < $3::timestamptz`
@@ -127,35 +127,37 @@ export const RANGE_PROOFS: readonly Statement<ProofRow>[] = [
      ) j on true
      where id_time(c.id) >= ${ARCHIVED_UNTIL}`,
   ),
-  // Only the first line of a transaction has an index, so a line on the other side of the border is looked up by what
-  // the proof above compared it with.
+  // What finds no partner within the stretch is compared with its usage row, which the proof above compares.
   proof(
     'wallet.prove_earnings_are_in_the_journal',
-    `select coalesce(c.earned, e.amount) is distinct from coalesce(c.amount, j.amount)
-         or coalesce(c.developer_id, e.developer_id) is distinct from coalesce(c.owner, j.owner) as differs,
-       format('call %s: earning %s, journal %s', c.id, coalesce(c.earned, e.amount),
-         coalesce(c.amount, j.amount)) as what
+    `select coalesce(c.earned, u.markup_credits) is distinct from coalesce(c.amount, u.markup_credits)
+         or coalesce(c.developer_id, u.developer_id) is distinct from coalesce(c.owner, u.developer_id) as differs,
+       format('call %s: earning %s, journal %s', c.id, c.earned, c.amount) as what
      from (
        select coalesce(e.bucket, j.bucket) as bucket, coalesce(e.id, j.tx) as id, e.amount as earned,
          e.developer_id, j.amount, j.owner
        from (
-         select * from developer_earning
+         select bucket, id, developer_id, sum(amount)::bigint as amount
+         from developer_earning
          where bucket = any ($1::smallint[]) and usage_at >= $2::timestamptz and usage_at < $3::timestamptz
+         group by bucket, id, developer_id
        ) e
        full join (
          select * from journal where ${LINES} and account = 'dev_payable' and kind = 'usage'
        ) j on j.bucket = e.bucket and j.tx = e.id
      ) c
      left join lateral (
-       select * from developer_earning
-       where c.developer_id is null and bucket = c.bucket and id = c.id and usage_at = id_time(c.id)
+       select markup_credits, developer_id from usage_event
+       where (c.earned is null or c.amount is null)
+         and bucket = c.bucket and id = c.id and at = id_time(c.id)
+         -- The call must have begun, or been posted, on the other side of the border.
+         and (c.earned is not null or at < $2::timestamptz or at >= $3::timestamptz)
+         and (c.amount is not null or not exists (
+           select from journal
+           where bucket = c.bucket and tx = c.id and line = 1
+             and at >= $2::timestamptz and at < $3::timestamptz))
        limit 1
-     ) e on true
-     left join lateral (
-       select markup_credits as amount, developer_id as owner from usage_event
-       where c.owner is null and bucket = c.bucket and id = c.id and at = id_time(c.id)
-       limit 1
-     ) j on true
+     ) u on true
      where id_time(c.id) >= ${ARCHIVED_UNTIL}`,
   ),
 ]

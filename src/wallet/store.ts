@@ -260,7 +260,6 @@ export const SELECT_SPENT = statement<SpentRow>(
 
 export type SpentThroughAppRow = { client_id: string; credits_used: bigint }
 
-// The time leaves out the partitions before it, the id the rows before it in the index.
 export const SUM_SPENT_THROUGH_APPS = statement<SpentThroughAppRow>(
   'wallet.sum_spent_through_apps',
   `select client_id, sum(credits_used)::bigint as credits_used
@@ -268,7 +267,6 @@ export const SUM_SPENT_THROUGH_APPS = statement<SpentThroughAppRow>(
    where bucket = $1::smallint
      and wallet_id = $2::uuid
      and at >= $3::timestamptz
-     and id >= $4::uuid
      and client_id is not null
    group by client_id
    order by client_id`,

@@ -7,6 +7,7 @@ declare
   parent text; child text; suffix text;
 begin
   perform pg_advisory_xact_lock(7233003);
+  perform lock_ledger_tables();
   foreach parent in array array['journal', 'usage_event'] loop
     child := parent || to_char(p_month, '"_y"YYYY"m"MM');
     execute format('alter table %I detach partition %I', parent, child);

@@ -81,6 +81,13 @@ begin
   from unnest(u_buckets, u_ids, u_posted, u_seqs) as u (bucket, id, posted, seq)
   where w.bucket = u.bucket and w.id = u.id and w.seq <> u.seq;
 
+  -- The outbox first, as a settlement does: lock_ledger_tables.
+  insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
+  select p_buckets[o.item], p_wallet_ids[o.item], p_tx[o.item], 'balance.updated',
+    p_events[o.item]::jsonb, o.balance_before, o.balance_after, posted_at
+  from unnest(o_items, o_states, o_before, o_after) as o (item, state, balance_before, balance_after)
+  where o.state = 'posted' and p_events[o.item] is not null;
+
   insert into journal
     (bucket, tx, line, at, account, owner, amount, wallet_seq, balance_after, kind, description)
   select p_buckets[o.item], p_tx[o.item], l.line, posted_at, l.account::journal_account, l.owner, l.amount,
@@ -93,12 +100,6 @@ begin
       null)
   ) as l (line, account, owner, amount, wallet_seq, balance_after, description)
   where o.state = 'posted';
-
-  insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
-  select p_buckets[o.item], p_wallet_ids[o.item], p_tx[o.item], 'balance.updated',
-    p_events[o.item]::jsonb, o.balance_before, o.balance_after, posted_at
-  from unnest(o_items, o_states, o_before, o_after) as o (item, state, balance_before, balance_after)
-  where o.state = 'posted' and p_events[o.item] is not null;
 
   return query select * from unnest(o_items, o_states, o_before, o_after);
 end $$;

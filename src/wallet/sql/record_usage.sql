@@ -54,7 +54,7 @@ begin
     where u.markup > 0
   )
   insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
-  select u.bucket, u.wallet_id, u.id, 'usage.completed', u.event, u.balance_before, u.balance_after, u.posted_at
+  select u.bucket, u.wallet_id, u.id, 'usage.completed', nullif(u.event, '{}'), u.balance_before, u.balance_after, u.posted_at
   from usage u
   where u.event is not null;
 end $$;
