@@ -3,8 +3,10 @@
 --   * Whoever changes a wallet, its holds or its chain locks the wallet's row first, several in the order
 --     (bucket, id). There are no foreign keys to wallet: they would lock the hot row a second time.
 --   * Every row carries its wallet's bucket, and no journal transaction spans two buckets.
---   * Times of business come from the caller or from the id (UUIDv7). Leases, deadlines and expiry are judged by the
---     server's clock alone: callers' clocks differ.
+--   * Times of business come from the caller or from the id (UUIDv7). The time of a posting comes from the server, by
+--     ledger_now(): one clock for all processes, so that a month can be closed. Leases, deadlines and expiry are judged by
+--     the server's clock as well: callers' clocks differ.
+-- Words that repeat in every row are enums: four bytes each, and still words to whoever reads the table.
 
 -- Constraints call these two for every row they check. In plpgsql, because the body of an SQL function is read from
 -- the catalog and planned again by each statement that writes the table, and a small batch has few rows to share
@@ -17,7 +19,7 @@ begin
   return ((get_byte(uuid_send(id), 6) & 15) << 2) | (get_byte(uuid_send(id), 7) >> 6);
 end $$;
 
--- The time in an id. Partitioned tables take `at` from it, so that (id, at) is as unique as id.
+-- The time in an id. A usage row takes `at` from it, so that an id belongs to one partition.
 create function id_time(id uuid) returns timestamptz
 language plpgsql immutable strict parallel safe as $$
 begin
@@ -30,6 +32,8 @@ create table wallet (
   held bigint not null,
   seq bigint not null,
   opened_at timestamptz not null,
+  -- Time never goes backwards within a wallet, so its lines of a month are one stretch of its chain.
+  last_posted_at timestamptz not null default '-infinity',
   bucket smallint not null,
   -- The account's id: one wallet for each account.
   id uuid not null,
@@ -72,6 +76,7 @@ create table spend_counter (
   primary key (bucket, owner_id, period),
   constraint spend_counter_is_never_negative check (spent >= 0 and held >= 0)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+create index spend_counter_by_period on spend_counter (period);
 
 -- One row for each process that may place holds: its lease. The process counts `beat` up every few seconds. Whoever
 -- sees it unchanged for the whole time of a lease deletes the row, and the node's holds are given back.
@@ -81,24 +86,30 @@ create table gateway_node (
   node_id uuid primary key
 ) with (fillfactor = 50);
 
--- The book. Accounts: wallet (owner = wallet), transit (owner = transfer), dev_payable (owner = developer),
--- revenue, promo, external, write_off, and those of the payouts. Only wallets have a balance row, so no
--- second row is hot.
+-- Accounts: wallet (owner = wallet), transit (owner = transfer), dev_payable (owner = developer), revenue, promo,
+-- external, write_off, and those of the payouts. Only wallets have a balance row, so no second row is hot.
+create type journal_account as enum ('wallet', 'transit', 'dev_payable', 'revenue', 'promo', 'external',
+  'write_off', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding');
+create type journal_kind as enum ('usage', 'welcome', 'grant', 'topup', 'transfer_out', 'transfer_in');
+create type billing_mode as enum ('developer', 'user');
+create type usage_state as enum ('settled', 'late');
+create type event_kind as enum ('usage.completed', 'balance.updated', 'user.connected', 'user.disconnected');
+
+-- The book. `at` is the time of posting. Its unique indexes are made with each partition (guard_journal_partition):
+-- an index of the whole table would need `at` in it, which would make it larger and mean less.
 create table journal (
   at timestamptz not null,
   amount bigint not null,
   wallet_seq bigint,
   balance_after bigint,
+  account journal_account not null,
+  kind journal_kind not null,
   bucket smallint not null,
   line smallint not null,
   tx uuid not null,
   owner uuid,
-  account text not null,
-  kind text not null,
   description text,
-  primary key (bucket, tx, line, at),
   constraint journal_bucket_is_of_tx check (bucket = wallet_bucket(tx)),
-  constraint journal_time_is_of_tx check (at = id_time(tx)),
   constraint journal_amount_is_not_zero check (amount <> 0),
   constraint journal_wallet_line_is_whole check (
     (account = 'wallet') = (wallet_seq is not null)
@@ -107,8 +118,14 @@ create table journal (
   ),
   constraint journal_wallet_is_never_negative check (balance_after >= 0)
 ) partition by range (at);
-create unique index journal_wallet_chain on journal (bucket, owner, wallet_seq, at)
-where wallet_seq is not null;
+
+-- What a model cost when it was called: once for each list, however many calls are charged by it.
+create table price_list (
+  id integer generated always as identity primary key,
+  first_used_at timestamptz not null,
+  digest bytea not null unique,
+  prices jsonb not null
+);
 
 create table usage_event (
   at timestamptz not null,
@@ -118,38 +135,45 @@ create table usage_event (
   shortfall_credits bigint not null,
   balance_before bigint not null,
   balance_after bigint not null,
-  input_tokens bigint not null,
-  cached_input_tokens bigint not null,
-  cache_write_tokens bigint not null,
-  output_tokens bigint not null,
-  reasoning_tokens bigint not null,
+  input_tokens integer not null,
+  cached_input_tokens integer not null,
+  cache_write_tokens integer not null,
+  output_tokens integer not null,
+  reasoning_tokens integer not null,
+  price_list_id integer,
+  first_byte_ms integer,
+  total_ms integer,
+  state usage_state not null,
+  billing_mode billing_mode not null,
   bucket smallint not null,
+  estimated boolean not null,
   -- The id of the hold, of the journal transaction and of the generation.
   id uuid not null,
   wallet_id uuid not null,
   -- Who made the app or the key, and earns the markup.
   developer_id uuid,
   key_id uuid,
-  estimated boolean not null,
-  state text not null,
-  billing_mode text not null,
+  -- The 32 digits after "req_".
+  request_id uuid,
   model text not null,
+  outcome text,
+  provider_request_id text,
   client_id text,
   external_user_id text,
+  -- What the provider reported, without what was zero. As text: it is smaller so, and read by people.
+  raw_usage json,
   -- What only some models have: seconds, characters, finish reason.
   details jsonb,
-  primary key (bucket, id, at),
-  constraint usage_event_state_is_known check (state in ('settled', 'late')),
-  constraint usage_event_billing_mode_is_known check (billing_mode in ('developer', 'user')),
   constraint usage_event_adds_up check (
     balance_before - credits_used = balance_after and credits_used >= 0 and balance_after >= 0
   ),
   constraint usage_event_time_is_of_id check (at = id_time(id)),
   constraint usage_event_bucket_is_of_wallet check (bucket = wallet_bucket(wallet_id))
 ) partition by range (at);
-create index usage_event_by_wallet on usage_event (bucket, wallet_id, id desc);
+create index usage_event_by_wallet on usage_event (wallet_id, at);
 
--- The markup of a call, until a payout takes it. The bucket is the payer's.
+-- The markup of a call, until a payout takes it. The bucket is the payer's. A call has one because it has one usage row:
+-- the id has no index here.
 create table developer_earning (
   amount bigint not null,
   usage_at timestamptz not null,
@@ -157,31 +181,31 @@ create table developer_earning (
   id uuid not null,
   developer_id uuid not null,
   payout_id uuid,
-  primary key (bucket, id),
   constraint developer_earning_is_positive check (amount > 0)
-);
+) partition by range (usage_at);
 create index developer_earning_unpaid on developer_earning (developer_id, usage_at) include (amount)
 where payout_id is null;
 
 -- What happened to a wallet or its account, in the transaction in which it happened. A dispatcher fans it out.
+create sequence outbox_id;
 create table outbox (
-  id bigint generated always as identity,
+  id bigint not null default nextval('outbox_id'),
   balance_before bigint,
   balance_after bigint,
   at timestamptz not null,
+  kind event_kind not null,
   bucket smallint not null,
   wallet_id uuid not null,
   -- The journal transaction, usage event or connection behind it.
   source_id uuid not null,
-  kind text not null,
-  payload jsonb not null,
-  primary key (bucket, id),
+  -- Null where the source says it all.
+  payload jsonb,
   -- A connection changes no balance. Everything else does, and says from what to what.
   constraint outbox_balances_are_whole check (
     kind in ('user.connected', 'user.disconnected')
     or (balance_before is not null and balance_after is not null)
   )
-) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+) partition by range (at);
 
 -- Answers already given, by Idempotency-Key. The bucket is that of the principal's wallet.
 create table idempotency (
@@ -208,13 +232,16 @@ for each row execute function journal_is_append_only();
 create trigger journal_is_never_truncated before truncate on journal
 for each statement execute function journal_is_append_only();
 
+-- A transaction arrives whole, in one statement: its lines sum to zero and are numbered from 1 without a gap. So it is
+-- enough that line 1 is unique.
 create function journal_sums_to_zero() returns trigger language plpgsql as $$
 declare
   broken uuid;
 begin
-  select tx into broken from new_lines group by bucket, tx having sum(amount) <> 0 limit 1;
+  select tx into broken from new_lines group by bucket, tx
+  having sum(amount) <> 0 or bit_or(1 << line) <> (2 << count(*)::integer) - 2 limit 1;
   if broken is not null then
-    raise exception 'the lines of journal transaction % do not sum to zero', broken
+    raise exception 'the lines of journal transaction % are not whole or do not sum to zero', broken
     using errcode = 'check_violation', constraint = 'journal_sums_to_zero';
   end if;
   return null;
@@ -226,14 +253,16 @@ for each statement execute function journal_sums_to_zero();
 revoke all on journal from public;
 revoke update, delete, truncate on journal from current_user;
 
--- Partitions: one a month, made ahead of time. DEFAULT catches what nobody foresaw; a row in it is an alarm.
-create table journal_default partition of journal default;
-create table usage_event_default partition of usage_event default;
+-- Partitions: one a month, of the outbox one a week, made ahead of time. DEFAULT catches what nobody foresaw; a row
+-- in it is an alarm.
 
--- A trigger with a transition table watches the table that was named, so each partition gets its own: an
--- insert straight into a partition is held to the same rule.
+-- What each partition has of its own. A trigger with a transition table watches the table that was named, so an insert
+-- straight into a partition is held to the same rule.
 create function guard_journal_partition(name text) returns void language plpgsql as $$
 begin
+  execute format('create unique index %I on %I (tx, bucket) where line = 1', name || '_tx', name);
+  execute format('create unique index %I on %I (bucket, owner, wallet_seq) where wallet_seq is not null',
+    name || '_chain', name);
   execute format(
     'create trigger journal_sums_to_zero after insert on %I referencing new table as new_lines
      for each statement execute function journal_sums_to_zero()', name);
@@ -242,7 +271,33 @@ begin
      for each statement execute function journal_is_append_only()', name);
   execute format('revoke update, delete, truncate on %I from current_user', name);
 end $$;
-select guard_journal_partition('journal_default');
+
+-- p_bounds is what follows "partition of": `default`, or `for values …`. Ids come first in the indexes: they grow with
+-- time, so pages are filled one after the other; with the bucket first they stayed half empty.
+create function make_ledger_partition(p_parent text, p_name text, p_bounds text) returns void
+language plpgsql as $$
+begin
+  execute format('create table %I partition of %I %s', p_name, p_parent, p_bounds);
+  if p_parent = 'journal' then
+    perform guard_journal_partition(p_name);
+  elsif p_parent in ('usage_event', 'outbox') then
+    execute format('create unique index %I on %I (id, bucket)', p_name || '_id', p_name);
+  end if;
+end $$;
+select make_ledger_partition(parent, parent || '_default', 'default')
+from unnest(array['journal', 'usage_event', 'developer_earning', 'outbox']) as parent;
+
+-- In the order in which a settlement locks them. In any other order both would wait for each other.
+create function lock_ledger_tables() returns void language plpgsql as $$
+begin
+  lock table outbox, journal, usage_event, developer_earning in access exclusive mode;
+end $$;
+
+-- A month is sealed once (docs/ledger.md): after that its partitions refuse every row.
+create function sealed_month_is_closed() returns trigger language plpgsql as $$
+begin
+  raise exception 'the month of this row is sealed' using errcode = 'restrict_violation';
+end $$;
 
 -- Makes the partitions of the month of p_from and of the p_months after it, and of every month that has
 -- rows in DEFAULT; answers the new names. A new partition locks its parent for a moment. Behind a long
@@ -254,37 +309,49 @@ select guard_journal_partition('journal_default');
 create function make_ledger_partitions(p_from timestamptz, p_months integer) returns setof text
 language plpgsql set lock_timeout = '250ms' as $$
 declare
-  parent text; child text; months timestamp[]; month timestamp;
-  stray_months timestamp[]; strays bigint; moved bigint;
+  parent text; by_time text; unit text; name_end text; child text; starts timestamp[]; start timestamp;
+  stray_starts timestamp[]; strays bigint; moved bigint; locked boolean := false;
 begin
   -- Two processes may come here at once; the second then finds the work done.
   perform pg_advisory_xact_lock(7233003);
-  select array_agg(date_trunc('month', p_from at time zone 'UTC') + make_interval(months => i)) into months
-  from generate_series(0, p_months) i;
-  foreach parent in array array['journal', 'usage_event'] loop
-    execute format('select array_agg(distinct date_trunc(''month'', at at time zone ''UTC'')) from %I',
-      parent || '_default') into stray_months;
-    if stray_months is not null then
+  for parent, by_time, unit in
+    values ('journal', 'at', 'month'), ('usage_event', 'at', 'month'),
+      ('developer_earning', 'usage_at', 'month'), ('outbox', 'at', 'week')
+  loop
+    name_end := case unit when 'month' then '"_y"YYYY"m"MM' else '"_y"IYYY"w"IW' end;
+    select array_agg(s) into starts
+    from generate_series(date_trunc(unit, p_from at time zone 'UTC'),
+      date_trunc(unit, p_from at time zone 'UTC' + make_interval(months => p_months)),
+      ('1 ' || unit)::interval) s;
+    execute format('select array_agg(distinct date_trunc(%L, %I at time zone ''UTC'')) from %I',
+      unit, by_time, parent || '_default') into stray_starts;
+    select array_agg(s) into starts
+    from unnest(starts || stray_starts) s
+    where to_regclass(parent || to_char(s, name_end)) is null;
+    continue when starts is null and stray_starts is null;
+    if not locked then
+      perform lock_ledger_tables();
+      locked := true;
+    end if;
+    if stray_starts is not null then
       execute format('alter table %I detach partition %I', parent, parent || '_default');
       execute format('alter table %I rename to %I', parent || '_default', parent || '_stray');
-      execute format('create table %I partition of %I default', parent || '_default', parent);
-      if parent = 'journal' then
-        perform guard_journal_partition('journal_default');
-      end if;
+      -- The names of its indexes are wanted for the new one.
+      execute (select coalesce(string_agg(format('alter index %I rename to %I', i.indexrelid::regclass::text,
+          replace(i.indexrelid::regclass::text, '_default', '_stray')), ';'), 'select 1')
+        from pg_index i where i.indrelid = to_regclass(parent || '_stray'));
+      perform make_ledger_partition(parent, parent || '_default', 'default');
     end if;
 
-    foreach month in array months || stray_months loop
-      child := parent || to_char(month, '"_y"YYYY"m"MM');
+    foreach start in array coalesce(starts, '{}') loop
+      child := parent || to_char(start, name_end);
       continue when to_regclass(child) is not null;
-      execute format('create table %I partition of %I for values from (%L) to (%L)',
-        child, parent, month at time zone 'UTC', (month + interval '1 month') at time zone 'UTC');
-      if parent = 'journal' then
-        perform guard_journal_partition(child);
-      end if;
+      perform make_ledger_partition(parent, child, format('for values from (%L) to (%L)',
+        start at time zone 'UTC', (start + ('1 ' || unit)::interval) at time zone 'UTC'));
       return next child;
     end loop;
 
-    if stray_months is not null then
+    if stray_starts is not null then
       execute format('select count(*) from %I', parent || '_stray') into strays;
       execute format('insert into %I select * from %I', parent, parent || '_stray');
       get diagnostics moved = row_count;
@@ -297,11 +364,74 @@ begin
 end $$;
 select make_ledger_partitions(now(), 2);
 
+-- Seals: what a month was, for ever. Months are sealed one after the other, without a gap.
+create table ledger_seal (
+  month date primary key,
+  sealed_at timestamptz not null,
+  -- Null while the rows of the month stand in this database.
+  archived_at timestamptz,
+  previous_digest text not null,
+  digest text not null,
+  constraint ledger_seal_is_of_a_month check (month = date_trunc('month', month::timestamp)::date)
+);
+
+-- The digests of the month's rows, written as CSV: the very bytes of its archive files.
+create table ledger_seal_part (
+  month date not null references ledger_seal,
+  part text not null,
+  rows bigint not null,
+  digest text not null,
+  primary key (month, part)
+);
+
+-- Where each wallet with a posting in the month stood at its end. A wallet's last row is what its next line follows.
+create table wallet_seal (
+  balance bigint not null,
+  seq bigint not null,
+  month date not null,
+  bucket smallint not null,
+  wallet_id uuid not null,
+  primary key (bucket, wallet_id, month)
+);
+create index wallet_seal_by_month on wallet_seal (month);
+
+-- Lines and total of each account from the beginning to the end of the month.
+create table account_seal (
+  lines bigint not null,
+  total bigint not null,
+  month date not null,
+  account journal_account not null,
+  bucket smallint not null,
+  primary key (bucket, month, account)
+);
+
+create function seals_are_kept() returns trigger language plpgsql as $$
+begin
+  raise exception 'a seal is never changed' using errcode = 'restrict_violation';
+end $$;
+create trigger wallet_seal_is_kept before update or delete on wallet_seal
+for each row execute function seals_are_kept();
+create trigger account_seal_is_kept before update or delete on account_seal
+for each row execute function seals_are_kept();
+create trigger ledger_seal_part_is_kept before update or delete on ledger_seal_part
+for each row execute function seals_are_kept();
+create trigger ledger_seal_is_kept before update of month, sealed_at, previous_digest, digest or delete on ledger_seal
+for each row execute function seals_are_kept();
+
+-- Work that one process does for all: whoever takes the turn does it.
+create table ledger_turn (
+  job text primary key,
+  turn bigint not null,
+  taken_at timestamptz not null
+);
+insert into ledger_turn (job, turn, taken_at) values ('audit', 0, '-infinity');
+
 -- What a caller says about a call beside its money; the names are those of usage_event.
 create type usage_description as (
-  developer_id uuid, key_id uuid, billing_mode text, model text, client_id text, external_user_id text,
-  input_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint, output_tokens bigint,
-  reasoning_tokens bigint, estimated boolean, details jsonb, event jsonb
+  developer_id uuid, key_id uuid, billing_mode billing_mode, model text, client_id text, external_user_id text,
+  input_tokens integer, cached_input_tokens integer, cache_write_tokens integer, output_tokens integer,
+  reasoning_tokens integer, estimated boolean, price_list_id integer, request_id uuid, provider_request_id text,
+  first_byte_ms integer, total_ms integer, outcome text, raw_usage json, details jsonb, event jsonb
 );
 
 -- What travels together in a batch.

@@ -5,6 +5,7 @@ import type { KnownSession } from './accounts/sessions.ts'
 import { loadCatalog } from './catalog/catalog.ts'
 import type { Config } from './config.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
+import { PriceLists } from './gateway/price-lists.ts'
 import { createProviders } from './gateway/providers.ts'
 import { RunningCalls } from './gateway/running-calls.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
@@ -67,6 +68,7 @@ export function compose(options: ComposeOptions) {
     }),
     growth: { wait_ms: GROWTH_WAIT_MS },
     running: new RunningCalls(),
+    price_lists: new PriceLists(db, clock),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
     lifecycle: createLifecycle(),

@@ -16,9 +16,10 @@ import { createLog } from '../platform/log.ts'
 import { migrate, missingMigrations } from '../platform/migrate.ts'
 import { isUuid } from '../platform/tokens.ts'
 import { bucketOf, mintWalletId } from '../wallet/bucket.ts'
-import { checkLedger, type Proof } from '../wallet/check.ts'
 import { grantCredits } from '../wallet/postings.ts'
+import { LEDGER_USAGE, runLedgerCommand } from './ledger-commands.ts'
 import { describeStartFault, serve } from './server.ts'
+import { UsageError } from './usage-error.ts'
 
 type Command = {
   usage: string
@@ -27,9 +28,6 @@ type Command = {
   takes_options?: true
   run(args: readonly string[]): Promise<void>
 }
-
-/** The caller's mistake: the message is shown with the usage, no stack. */
-class UsageError extends Error {}
 
 const LIMIT_MAX = 1_000_000
 
@@ -85,17 +83,10 @@ const COMMANDS: Record<string, Command> = {
     },
   },
   ledger: {
-    usage: 'svc ledger check',
-    summary: 'Prove the whole book from its rows; exits with 1 at a difference. Blocks nobody.',
-    async run([what]) {
-      if (what !== 'check') throw new UsageError('the command is `ledger check`')
-      await withParts(async (parts) => {
-        const report = await checkLedger(parts.db)
-        for (const proof of report.proofs) print(describeProof(proof))
-        print(report.ok ? 'the book is right' : 'THE BOOK IS WRONG')
-        if (!report.ok) process.exitCode = 1
-      })
-    },
+    usage: LEDGER_USAGE,
+    summary: 'Prove, seal and archive the book; `svc ledger --help` says how. Blocks nobody.',
+    takes_options: true,
+    run: (args) => runLedgerCommand(args, withParts),
   },
   sandbox: {
     usage: 'svc sandbox [--port <port>]',
@@ -170,13 +161,6 @@ async function runSandbox(args: readonly string[]): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   const [code] = (await once(child, 'exit')) as [number | null]
   process.exitCode = code ?? 1
-}
-
-function describeProof(proof: Proof): string {
-  const verdict = proof.differences === 0 ? 'ok  ' : 'DIFF'
-  const found =
-    proof.first === null ? '' : `: ${proof.differences} differences, first: ${proof.first}`
-  return `${verdict} ${proof.name} (${proof.checked} checked)${found}`
 }
 
 /** A command must not change the schema under a running service of another version. */

@@ -17,6 +17,7 @@ import type { Drains } from './departure.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { type GrowthTerms, mayGrow } from './hold-growth.ts'
+import type { PriceLists } from './price-lists.ts'
 import type { RunningCall } from './running-calls.ts'
 import type { Upstream, UpstreamAddress } from './upstreams/contract.ts'
 
@@ -33,6 +34,7 @@ export type ChatParts = {
   drains: Drains
   /** How long an answer waits for room that its hold could grow into. */
   growth: { wait_ms: number }
+  price_lists: PriceLists
   public_url: string
 }
 

@@ -1,11 +1,12 @@
 // What comes after: the price of what was used, charged and recorded in one transaction.
 
-import type { ChatModel } from '../catalog/models.ts'
 import { markupOf, priceUsage } from '../catalog/pricing.ts'
 import type { Settlement } from '../wallet/holds.ts'
 import type { SvcNumbers } from './dialects/dialect.ts'
 import type { Metered } from './meter.ts'
 import type { ChatCall, ChatParts, Order } from './order.ts'
+import type { Priced } from './price-lists.ts'
+import { isRecord } from './upstreams/json-values.ts'
 
 export type CallRecord = {
   metered: Metered
@@ -31,15 +32,16 @@ export async function settleCall(
     hold: order.hold,
     used_credits,
     cost_credits: cost > used_credits ? used_credits : cost,
-    usage: describeUsage(call, order, record),
-    event: { request_id: call.request_id },
+    usage: describeUsage(call, order, record, await parts.price_lists.find(order.model)),
+    // The usage row has all there is to tell.
+    event: {},
   })
   countCall(parts, order, record, settlement)
   const { credits_used, balance_before, balance_after } = settlement
   return { credits_used, balance_before, balance_after, billing_mode: call.payer.billing_mode }
 }
 
-function describeUsage(call: ChatCall, order: Order, record: CallRecord) {
+function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced: Priced) {
   const { payer, key } = call
   const { usage, estimated, raw } = record.metered
   return {
@@ -56,29 +58,27 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord) {
     reasoning_tokens: usage.reasoning_tokens,
     estimated,
     // The prices it was charged at: a later price list must not change what this row says.
-    details: {
-      upstream_id: order.model.upstream_id,
-      prices: pricesOf(order.model),
-      raw_usage: raw,
-      request_id: call.request_id,
+    ...priced,
+    raw_usage: withoutZeros(raw),
+    request_id: call.request_id.slice('req_'.length),
+    ...(record.provider_request_id !== undefined && {
       provider_request_id: record.provider_request_id,
-      first_byte_ms: record.first_byte_ms,
-      total_ms: record.total_ms,
-      outcome: record.outcome,
-    },
+    }),
+    ...(record.first_byte_ms !== undefined && { first_byte_ms: Math.round(record.first_byte_ms) }),
+    total_ms: Math.round(record.total_ms),
+    outcome: record.outcome,
   }
 }
 
-const prices_of_models = new WeakMap<ChatModel, Record<string, number>>()
-
-/** In plain numbers, for JSON; the same for every call to the model. */
-function pricesOf(model: ChatModel): Record<string, number> {
-  const known = prices_of_models.get(model)
-  if (known) return known
-  const listed = Object.entries(model.prices).map(([kind, price]) => [kind, Number(price)] as const)
-  const prices = Object.fromEntries(listed)
-  prices_of_models.set(model, prices)
-  return prices
+/** Most of what providers report is zero. A count that is not there was zero, or not reported. */
+function withoutZeros(report: unknown): unknown {
+  if (!isRecord(report)) return report
+  const told: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(report)) {
+    const kept = withoutZeros(value)
+    if (kept !== 0 && kept !== null && kept !== undefined) told[name] = kept
+  }
+  return Object.keys(told).length > 0 ? told : undefined
 }
 
 function countCall(

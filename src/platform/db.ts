@@ -1,6 +1,7 @@
 // PostgreSQL: the pool, named statements and transactions.
 
 import { type ClientBase, Pool, type PoolClient } from 'pg'
+import { to as copyTo } from 'pg-copy-streams'
 import { applySettings, connectionConfig, watchStandbyWait } from './session.ts'
 import { endsSession, StandbyWaitCancelled, translate, unavailable } from './sql-errors.ts'
 
@@ -22,6 +23,8 @@ export interface Queryable {
 export interface Tx extends Queryable {
   /** Runs once the change is durable, before the caller of the transaction goes on. Must not throw. */
   afterCommit(callback: () => void): void
+  /** Hands on what a `copy … to stdout` answers, piece by piece, and answers the number of rows. */
+  copyOut(text: string, take: (bytes: Buffer) => void | Promise<void>): Promise<number>
 }
 
 export type DbOptions = {
@@ -104,6 +107,7 @@ export class Db implements Queryable {
         const tx: Tx = {
           run: (statement, values = []) => this.#execute(client, statement, values),
           afterCommit: (callback) => callbacks.push(callback),
+          copyOut: (text, take) => copyOut(client, text, take),
         }
         const done = await work(tx)
         // A commit after a failed statement that `work` swallowed is answered with ROLLBACK, not an error.
@@ -219,6 +223,26 @@ export class Db implements Queryable {
     } finally {
       this.#observe(statement.name, (performance.now() - started) / 1000)
     }
+  }
+}
+
+type CopyStream = ReturnType<typeof copyTo> & { query_timeout?: number; callback?: () => void }
+
+async function copyOut(
+  client: PoolClient,
+  text: string,
+  take: (bytes: Buffer) => void | Promise<void>,
+): Promise<number> {
+  const stream: CopyStream = copyTo(text)
+  stream.query_timeout = NO_TIMEOUT_MS
+  client.query(stream)
+  try {
+    for await (const bytes of stream.iterator({ destroyOnReturn: false })) await take(bytes)
+    return stream.rowCount
+  } finally {
+    // A reader that fails must not leave an answer on the connection, nor the driver its timer.
+    stream.resume()
+    stream.callback?.()
   }
 }
 

@@ -6,10 +6,9 @@ import { collectLog } from '../../test/support/log.ts'
 import { chargeOf, holdOf, makeLedger, makeWallets } from '../../test/wallet/support.ts'
 import { FrozenClock, systemClock } from '../platform/clock.ts'
 import { createMetrics } from '../platform/metrics.ts'
-import { mintId } from '../platform/tokens.ts'
+import { audit, auditJob } from './audit.ts'
 import { ALL_BUCKETS, mintWalletId } from './bucket.ts'
 import { checkLedger, proveBook } from './check.ts'
-import { audit, walletJobs } from './jobs.ts'
 import { transferCredits } from './postings.ts'
 
 const url = await createDatabase()
@@ -152,55 +151,56 @@ describe('the ledger check', () => {
 })
 
 describe('the audit', () => {
-  const DAY_MS = 24 * 3_600_000
+  const TURN_MS = 5 * 60_000
 
-  /** On a database that does not answer: every run fails and says what it would have looked at. */
-  async function failingAudit() {
-    const gone = openDb(url)
-    await gone.close()
-    const clock = new FrozenClock(new Date())
+  /** One process; it says which part it looked at by failing there. */
+  async function auditor(options: { clock: FrozenClock; db?: typeof db }) {
     const metrics = createMetrics()
     const { log, lines } = collectLog()
-    const jobs = walletJobs({ db: gone, clock, log, metrics, own_node_id: mintId() })
-    const job = jobs.find(({ name }) => name === 'wallet.audit')
-    assert.ok(job)
-    const run = () => assert.rejects(job.run(new AbortController().signal))
-    return { clock, metrics, run, lines, parts: () => lines().map((line) => line['part']) }
+    const job = auditJob({ db, ...options, log, metrics })
+    return { metrics, lines, run: () => job.run(new AbortController().signal) }
   }
 
-  it('that fails is an alarm, and the next run goes on with the next bucket', async () => {
-    const { metrics, run, lines, parts } = await failingAudit()
-    for (let i = 0; i < 64; i++) await run()
+  /** The statements that were run, by a pool that counts them. */
+  function countingDb() {
+    const buckets: unknown[] = []
+    const counting = openDb(url)
+    const transaction = counting.transaction.bind(counting)
+    counting.transaction = (work) =>
+      transaction((tx) => {
+        const run: typeof tx.run = (statement, values) => {
+          if (statement.name === 'wallet.prove_held_is_sum_of_holds') buckets.push(values?.[0])
+          if (statement.name === 'wallet.prove_transfers_arrived') buckets.push('book')
+          return tx.run(statement, values)
+        }
+        return work({ ...tx, run })
+      })
+    return { counting, buckets }
+  }
+
+  it('that cannot be made is an alarm', async () => {
+    const gone = openDb(url)
+    await gone.close()
+    const { metrics, run, lines } = await auditor({ clock: new FrozenClock(new Date()), db: gone })
+    await assert.rejects(run())
     assert.deepEqual(
-      parts()
-        .flat()
-        .map(Number)
-        .toSorted((left, right) => left - right),
-      ALL_BUCKETS,
+      lines().map((line) => line['alarm']),
+      ['ledger_audit'],
     )
-    for (const line of lines()) assert.equal(line['alarm'], 'ledger_audit')
-    assert.equal((await metrics.ledger_audit_failures.get()).values[0]?.value, 64)
+    assert.equal((await metrics.ledger_audit_failures.get()).values[0]?.value, 1)
   })
 
-  it('begins at another bucket each time the service starts', async () => {
-    const first_parts = new Set<string>()
-    for (let i = 0; i < 10; i++) {
-      const { run, parts } = await failingAudit()
-      await run()
-      first_parts.add(String(parts()[0]))
+  it('is made once a turn, however many processes there are, and goes through every bucket and the book', async () => {
+    const clock = new FrozenClock(new Date())
+    const { counting, buckets } = countingDb()
+    after(() => counting.close())
+    for (let turn = 0; turn < 288; turn++) {
+      clock.advance(TURN_MS)
+      const processes = await Promise.all([1, 2].map(() => auditor({ clock, db: counting })))
+      await Promise.all(processes.map(({ run }) => run()))
+      assert.equal(buckets.length, turn + 1)
     }
-    assert.ok(first_parts.size > 1)
-  })
-
-  it('proves what spans the buckets once a day', async () => {
-    const { clock, run, parts } = await failingAudit()
-    clock.advance(DAY_MS)
-    for (let i = 0; i < 3; i++) await run()
-    clock.advance(DAY_MS)
-    for (let i = 0; i < 3; i++) await run()
-    assert.deepEqual(
-      parts().map((part) => part === 'book'),
-      [true, false, false, true, false, false],
-    )
+    assert.equal(buckets.filter((part) => part === 'book').length, 1)
+    assert.equal(new Set(buckets.flat()).size, 65)
   })
 })

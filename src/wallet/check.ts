@@ -1,15 +1,21 @@
 // `svc ledger check`: proves the books from the rows themselves, in one snapshot, without a lock that
-// anybody waits for. The proofs trust nothing that the hot path computed.
+// anybody waits for. The proofs trust nothing that the hot path computed. They begin at the last seal, which proves what
+// was before it: the cost is that of what is new. replay.ts proves everything from the beginning.
 
 import type { Db, Statement, Tx } from '../platform/db.ts'
 import { ALL_BUCKETS, BUCKET_COUNT } from './bucket.ts'
 import {
-  BOOK_PROOFS,
-  BUCKET_PROOFS,
+  BOOK_PRESENT_PROOFS,
+  BOOK_RANGE_PROOFS,
   LIFT_TIME_LIMIT,
+  OPEN_PROOFS,
+  PRESENT_PROOFS,
   type ProofRow,
+  RANGE_PROOFS,
   READ_ONE_SNAPSHOT,
+  SELECT_SEALED_UNTIL,
 } from './check-store.ts'
+import { ALL_TIME, type Range } from './months.ts'
 
 export type Proof = {
   name: string
@@ -37,10 +43,10 @@ export async function checkLedger(
   const proofs = await db.transaction(async (tx) => {
     await tx.run(READ_ONE_SNAPSHOT)
     if (!options.bounded) await tx.run(LIFT_TIME_LIMIT)
-    const made: Proof[] = []
-    for (const proof of BUCKET_PROOFS) made.push(await proveInGroups(tx, proof, buckets))
-    if (buckets.length < BUCKET_COUNT) return made
-    made.push(...(await proveBookIn(tx)))
+    const range = await openRange(tx)
+    const made = await proveAll(tx, [...OPEN_PROOFS, ...RANGE_PROOFS], { buckets, range })
+    made.push(...(await proveAll(tx, PRESENT_PROOFS, { buckets })))
+    if (buckets.length === BUCKET_COUNT) made.push(...(await proveBookIn(tx, range)))
     return made
   })
   return reportOf(proofs)
@@ -51,42 +57,85 @@ export async function proveBook(db: Db): Promise<LedgerReport> {
   const proofs = await db.transaction(async (tx) => {
     await tx.run(READ_ONE_SNAPSHOT)
     await tx.run(LIFT_TIME_LIMIT)
-    return await proveBookIn(tx)
+    return await proveBookIn(tx, await openRange(tx))
   })
   return reportOf(proofs)
 }
 
-async function proveBookIn(tx: Tx): Promise<Proof[]> {
-  const made: Proof[] = []
-  for (const proof of BOOK_PROOFS) made.push(await prove(tx, proof, ALL_BUCKETS))
+export function reportOf(proofs: Proof[]): LedgerReport {
+  return { ok: proofs.every((proof) => proof.differences === 0), proofs }
+}
+
+/** What a stretch of time must be by itself, in every bucket and over all of them. */
+export async function proveRange(tx: Tx, range: Range): Promise<Proof[]> {
+  const made = await proveAll(tx, RANGE_PROOFS, { buckets: ALL_BUCKETS, range })
+  made.push(...(await proveWhole(tx, BOOK_RANGE_PROOFS, range)))
   return made
 }
 
-function reportOf(proofs: Proof[]): LedgerReport {
-  return { ok: proofs.every((proof) => proof.differences === 0), proofs }
+export type Extent = { buckets: readonly number[]; range?: Range }
+
+export async function proveAll(
+  tx: Tx,
+  statements: readonly Statement<ProofRow>[],
+  extent: Extent,
+): Promise<Proof[]> {
+  const made: Proof[] = []
+  for (const statement of statements) made.push(await proveInGroups(tx, statement, extent))
+  return made
+}
+
+/** Since the last seal. */
+async function openRange(tx: Tx): Promise<Range> {
+  const [row] = await tx.run(SELECT_SEALED_UNTIL)
+  return { ...ALL_TIME, ...(row?.sealed_until && { from: row.sealed_until }) }
+}
+
+async function proveBookIn(tx: Tx, range: Range): Promise<Proof[]> {
+  return [
+    ...(await proveWhole(tx, BOOK_RANGE_PROOFS, range)),
+    ...(await proveWhole(tx, BOOK_PRESENT_PROOFS)),
+  ]
+}
+
+async function proveWhole(
+  tx: Tx,
+  statements: readonly Statement<ProofRow>[],
+  range?: Range,
+): Promise<Proof[]> {
+  const made: Proof[] = []
+  for (const statement of statements) {
+    made.push(await prove(tx, statement, { buckets: ALL_BUCKETS, ...(range && { range }) }))
+  }
+  return made
 }
 
 async function proveInGroups(
   tx: Tx,
   statement: Statement<ProofRow>,
-  buckets: readonly number[],
+  { buckets, range }: Extent,
 ): Promise<Proof> {
   const total: Proof = { name: proofName(statement), checked: 0, differences: 0, first: null }
   for (let start = 0; start < buckets.length; start += GROUP_SIZE) {
-    const part = await prove(tx, statement, buckets.slice(start, start + GROUP_SIZE))
-    total.checked += part.checked
-    total.differences += part.differences
-    total.first ??= part.first
+    const group = buckets.slice(start, start + GROUP_SIZE)
+    addProof(total, await prove(tx, statement, { buckets: group, ...(range && { range }) }))
   }
   return total
+}
+
+/** What was proved in pieces is one proof. */
+export function addProof(total: Proof, part: Omit<Proof, 'name'>): void {
+  total.checked += part.checked
+  total.differences += part.differences
+  total.first ??= part.first
 }
 
 async function prove(
   tx: Tx,
   statement: Statement<ProofRow>,
-  buckets: readonly number[],
+  { buckets, range }: Extent,
 ): Promise<Proof> {
-  const [row] = await tx.run(statement, [buckets])
+  const [row] = await tx.run(statement, range ? [buckets, range.from, range.to] : [buckets])
   if (!row) throw new Error(`${statement.name} has one row`)
   return {
     name: proofName(statement),

@@ -50,6 +50,15 @@ export type UsageDescription = {
   output_tokens: number
   reasoning_tokens: number
   estimated: boolean
+  /** The prices it was charged at. */
+  price_list_id?: number
+  request_id?: string
+  provider_request_id?: string
+  first_byte_ms?: number
+  total_ms?: number
+  outcome?: string
+  /** What the provider reported. */
+  raw_usage?: unknown
   details?: object
 }
 

@@ -190,6 +190,11 @@ function readPosted(posting: Posting, row: PostRow | undefined): Posted {
       throw new ApiError('user_not_found', { detail: `no wallet ${posting.wallet_id}` })
     case 'insufficient':
       throw new ApiError('insufficient_credits')
+    case 'too_old':
+      throw new ApiError('bad_request', {
+        message: 'The id is of a month that is closed: it cannot be known whether it was posted.',
+        hint: 'Look at the statement, and use a new id if the posting is not there.',
+      })
     case 'overflow':
       throw new ApiError('bad_request', { message: 'The balance would be too large.' })
   }

@@ -21,7 +21,7 @@ export const SELECT_BALANCE = statement<BalanceRow>(
 
 export type PostRow = {
   item: number
-  state: 'posted' | 'repeated' | 'no_wallet' | 'insufficient' | 'overflow'
+  state: 'posted' | 'repeated' | 'no_wallet' | 'insufficient' | 'overflow' | 'too_old'
   balance_before: bigint
   balance_after: bigint
 }
@@ -163,7 +163,9 @@ export const COUNT_STRAY_ROWS = statement<{ count: bigint }>(
   'wallet.count_stray_rows',
   `select
      (select count(*) from journal_default where bucket = any ($1::smallint[]))
-     + (select count(*) from usage_event_default where bucket = any ($1::smallint[])) as count`,
+     + (select count(*) from usage_event_default where bucket = any ($1::smallint[]))
+     + (select count(*) from developer_earning_default where bucket = any ($1::smallint[]))
+     + (select count(*) from outbox_default where bucket = any ($1::smallint[])) as count`,
 )
 
 export type StatementRow = {
@@ -186,16 +188,21 @@ export const SELECT_STATEMENT = statement<StatementRow>(
      j.balance_after - j.amount as balance_before,
      j.balance_after,
      coalesce(j.description, u.model) as description,
-     u.id as generation_id,
+     case j.kind when 'usage' then j.tx end as generation_id,
      j.at as created_at,
      j.wallet_seq
-   from journal j
-   left join usage_event u on u.bucket = j.bucket and u.id = j.tx and u.at = j.at
-   where j.bucket = $1::smallint
-     and j.owner = $2::uuid
-     and j.wallet_seq < $3::bigint
-   order by j.wallet_seq desc
-   limit $4::integer`,
+   from (
+     select * from journal
+     where bucket = $1::smallint and owner = $2::uuid and wallet_seq < $3::bigint
+     order by wallet_seq desc
+     limit $4::integer
+   ) j
+   left join lateral (
+     select model from usage_event
+     where j.kind = 'usage' and bucket = j.bucket and id = j.tx and at = id_time(j.tx)
+     limit 1
+   ) u on true
+   order by j.wallet_seq desc`,
 )
 
 export const INSERT_IDEMPOTENCY = statement<{ key: string }>(
@@ -224,21 +231,6 @@ export const UPDATE_IDEMPOTENCY = statement<object>(
    where bucket = $1::smallint and principal = $2::uuid and endpoint = $3::text and key = $4::text`,
 )
 
-export const DELETE_OLD_IDEMPOTENCY = statement<object>(
-  'wallet.delete_old_idempotency',
-  `delete from idempotency
-   where bucket = any ($1::smallint[]) and created_at < $2::timestamptz`,
-)
-
-export const DELETE_OLD_SPEND_COUNTERS = statement<object>(
-  'wallet.delete_old_spend_counters',
-  `delete from spend_counter
-   where bucket = any ($1::smallint[])
-     and period < $2::date
-     and period > '1970-01-01'::date
-     and held = 0`,
-)
-
 export type SpentRow = { spent: bigint; held: bigint }
 
 export const SELECT_SPENT = statement<SpentRow>(
@@ -253,7 +245,6 @@ export const SELECT_SPENT = statement<SpentRow>(
 
 export type SpentThroughAppRow = { client_id: string; credits_used: bigint }
 
-// The time leaves out the partitions before it, the id the rows before it in the index.
 export const SUM_SPENT_THROUGH_APPS = statement<SpentThroughAppRow>(
   'wallet.sum_spent_through_apps',
   `select client_id, sum(credits_used)::bigint as credits_used
@@ -261,7 +252,6 @@ export const SUM_SPENT_THROUGH_APPS = statement<SpentThroughAppRow>(
    where bucket = $1::smallint
      and wallet_id = $2::uuid
      and at >= $3::timestamptz
-     and id >= $4::uuid
      and client_id is not null
    group by client_id
    order by client_id`,
@@ -315,5 +305,5 @@ export const OPEN_SPEND_COUNTER = statement<Pick<SpentRow, 'spent'>>(
 export const INSERT_EVENT = statement<object>(
   'wallet.insert_event',
   `insert into outbox (bucket, wallet_id, source_id, kind, payload, at)
-   values ($1::smallint, $2::uuid, $3::uuid, $4::text, $5::jsonb, $6::timestamptz)`,
+   values ($1::smallint, $2::uuid, $3::uuid, $4::event_kind, $5::jsonb, $6::timestamptz)`,
 )

@@ -48,9 +48,9 @@ for (const path of PATHS) {
     )
     assert.equal(row.reasoning_tokens, tokens.reasoning)
     assert.equal(row.estimated, false)
-    assert.ok(row.details['raw_usage'])
-    assert.ok(row.details['provider_request_id'])
-    assert.ok(row.details['prices'])
+    assert.ok(row.raw_usage)
+    assert.ok(row.provider_request_id)
+    assert.ok(row.prices)
   })
 
   test(`${path.name}: an answer without usage is charged by our own count, and the row says so`, async () => {

@@ -172,7 +172,9 @@ export async function addCaller(service: Service) {
       const [row] = await sql<UsageRow>(
         service.database_url,
         `select model, estimated, credits_used::int, input_tokens::int, cached_input_tokens::int,
-           cache_write_tokens::int, output_tokens::int, reasoning_tokens::int, details
+           cache_write_tokens::int, output_tokens::int, reasoning_tokens::int,
+           raw_usage, provider_request_id,
+           (select p.prices from price_list p where p.id = price_list_id) as prices
          from usage_event where wallet_id = $1 order by balance_after limit 1`,
         [person.user_id],
       )
@@ -221,7 +223,9 @@ type UsageRow = {
   cache_write_tokens: number
   output_tokens: number
   reasoning_tokens: number
-  details: Record<string, unknown>
+  raw_usage: object | null
+  provider_request_id: string | null
+  prices: object | null
 }
 
 export function credential(format: Format, key: string): Record<string, string> {

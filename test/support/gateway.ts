@@ -237,7 +237,8 @@ export async function usageOf(
   >(
     gateway.database_url,
     `select credits_used, cost_credits, shortfall_credits, balance_before, balance_after, input_tokens,
-       output_tokens, estimated, details->>'outcome' as outcome, details->>'request_id' as request_id
+       output_tokens, estimated, outcome,
+       'req_' || replace(request_id::text, '-', '') as request_id
      from usage_event where key_id = $1 order by id`,
     [key_id],
   )

@@ -99,6 +99,15 @@ export async function makeWallets(
   return wallet_ids
 }
 
+/** From now on the ledger posts at this time, in this database. */
+export async function setLedgerTime(url: string, at: Date): Promise<void> {
+  await sql(
+    url,
+    `create or replace function ledger_now() returns timestamptz language sql volatile as
+     $$ select timestamptz '${at.toISOString()}' $$`,
+  )
+}
+
 /** A hold of exactly this much. */
 export function holdOf(wallet_id: string, credits: bigint) {
   return {

@@ -1,6 +1,10 @@
 -- Posts movements other than usage: item i moves p_amounts[i] into the wallet (out of it if negative)
 -- against a counter account. Answers one row for each item: posted, repeated (the same id was posted
--- before), no_wallet, insufficient or overflow. Nothing is written for the last three.
+-- before), no_wallet, insufficient, overflow or too_old. Nothing is written for the last four.
+-- All items have one time of posting, so both sides of a transfer are in one month.
+-- An id from a month that is sealed, or from the day after it, is too old: what it posted may be in an archive, where
+-- nobody looks for a repeat. (A month is sealed two days after its end at the earliest. The day is for ids that were
+-- minted by a clock ahead of this one.)
 create or replace function post_batch(
   p_buckets smallint[], p_tx uuid[], p_wallet_ids uuid[], p_amounts bigint[], p_kinds text[],
   p_counter_accounts text[], p_counter_owners uuid[], p_descriptions text[], p_events text[]
@@ -12,8 +16,14 @@ declare
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint; w_seq bigint;
   o_items integer[]; o_states text[]; o_before bigint[]; o_after bigint[]; o_seqs bigint[];
   u_buckets smallint[]; u_ids uuid[]; u_posted bigint[]; u_seqs bigint[];
+  posted_at timestamptz; oldest_id_at timestamptz;
 begin
   perform lock_wallets(p_buckets, p_wallet_ids);
+  select greatest(ledger_now(), max(w.last_posted_at)) into posted_at
+  from wallet w
+  where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i));
+  select max(s.month + interval '1 month 1 day') at time zone 'UTC' into oldest_id_at
+  from ledger_seal s;
 
   for r in
     select u.ordinality::integer as item, u.bucket, u.wallet_id, u.tx, u.amount,
@@ -21,7 +31,7 @@ begin
     from unnest(p_buckets, p_tx, p_wallet_ids, p_amounts) with ordinality
       as u (bucket, tx, wallet_id, amount)
     left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
-    left join journal j on j.bucket = u.bucket and j.tx = u.tx and j.at = id_time(u.tx) and j.line = 1
+    left join journal j on j.bucket = u.bucket and j.tx = u.tx and j.line = 1
     order by u.bucket, u.wallet_id, u.ordinality
   loop
     if w_id is distinct from r.wallet_id then
@@ -38,12 +48,14 @@ begin
     elsif r.j_after is not null then
       if r.j_amount <> r.amount then
         raise exception 'journal transaction % exists with another amount', r.tx
-        using errcode = 'unique_violation', constraint = 'journal_pkey';
+        using errcode = 'unique_violation', constraint = 'journal_tx';
       end if;
       o_states := o_states || 'repeated'::text;
       o_before := o_before || r.j_after - r.j_amount; o_after := o_after || r.j_after;
       o_seqs := o_seqs || null::bigint;
       continue;
+    elsif id_time(r.tx) < oldest_id_at then
+      o_states := o_states || 'too_old'::text;
     elsif r.amount < 0 and w_posted - w_held + r.amount < 0 then
       o_states := o_states || 'insufficient'::text;
     elsif w_posted + r.amount > 9007199254740991 then
@@ -62,14 +74,21 @@ begin
     u_posted := u_posted || w_posted; u_seqs := u_seqs || w_seq;
   end if;
 
-  update wallet w set posted = u.posted, seq = u.seq
+  update wallet w set posted = u.posted, seq = u.seq, last_posted_at = posted_at
   from unnest(u_buckets, u_ids, u_posted, u_seqs) as u (bucket, id, posted, seq)
   where w.bucket = u.bucket and w.id = u.id and w.seq <> u.seq;
 
+  -- The outbox first, as a settlement does: lock_ledger_tables.
+  insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
+  select p_buckets[o.item], p_wallet_ids[o.item], p_tx[o.item], 'balance.updated',
+    p_events[o.item]::jsonb, o.balance_before, o.balance_after, posted_at
+  from unnest(o_items, o_states, o_before, o_after) as o (item, state, balance_before, balance_after)
+  where o.state = 'posted' and p_events[o.item] is not null;
+
   insert into journal
     (bucket, tx, line, at, account, owner, amount, wallet_seq, balance_after, kind, description)
-  select p_buckets[o.item], p_tx[o.item], l.line, id_time(p_tx[o.item]), l.account, l.owner, l.amount,
-    l.wallet_seq, l.balance_after, p_kinds[o.item], l.description
+  select p_buckets[o.item], p_tx[o.item], l.line, posted_at, l.account::journal_account, l.owner, l.amount,
+    l.wallet_seq, l.balance_after, p_kinds[o.item]::journal_kind, l.description
   from unnest(o_items, o_states, o_after, o_seqs) as o (item, state, balance_after, seq)
   cross join lateral (values
     (1::smallint, 'wallet', p_wallet_ids[o.item], p_amounts[o.item], o.seq, o.balance_after,
@@ -78,12 +97,6 @@ begin
       null)
   ) as l (line, account, owner, amount, wallet_seq, balance_after, description)
   where o.state = 'posted';
-
-  insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
-  select p_buckets[o.item], p_wallet_ids[o.item], p_tx[o.item], 'balance.updated',
-    p_events[o.item]::jsonb, o.balance_before, o.balance_after, id_time(p_tx[o.item])
-  from unnest(o_items, o_states, o_before, o_after) as o (item, state, balance_before, balance_after)
-  where o.state = 'posted' and p_events[o.item] is not null;
 
   return query select * from unnest(o_items, o_states, o_before, o_after);
 end $$;

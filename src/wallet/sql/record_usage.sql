@@ -1,8 +1,9 @@
--- The second half of settle_batch: journal, usage, earning and outbox rows of what was charged.
+-- The second half of settle_batch: journal, usage, earning and outbox rows of what was charged. p_ats are the times of
+-- posting; the time of the call is in its id.
 create or replace function record_usage(
   p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_cost bigint[], p_usage json,
   p_states text[], p_charged bigint[], p_short bigint[], p_before bigint[], p_after bigint[],
-  p_seqs bigint[]
+  p_seqs bigint[], p_ats timestamptz[]
 ) returns void language plpgsql as $$
 begin
   if not (p_states && array['settled', 'late']) then
@@ -12,32 +13,39 @@ begin
     select o.*, id_time(o.id) as at, greatest(0, o.charged - o.cost) as markup
     from rows from (
       unnest(p_buckets, p_ids, p_wallet_ids, p_cost, p_states, p_charged, p_short, p_before, p_after,
-        p_seqs),
+        p_seqs, p_ats),
       json_populate_recordset(null::usage_description, p_usage)
-    ) as o (bucket, id, wallet_id, cost, state, charged, short, balance_before, balance_after, seq,
+    ) as o (bucket, id, wallet_id, cost, state, charged, short, balance_before, balance_after, seq, posted_at,
       developer_id, key_id, billing_mode, model, client_id, external_user_id, input_tokens,
-      cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated, details, event)
+      cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated, price_list_id,
+      request_id, provider_request_id, first_byte_ms, total_ms, outcome, raw_usage, details, event)
     where o.state in ('settled', 'late')
   ), lines as (
+    -- Numbered without a gap, whichever of them there are.
     insert into journal (bucket, tx, line, at, account, owner, amount, wallet_seq, balance_after, kind)
-    select u.bucket, u.id, l.line, u.at, l.account, l.owner, l.amount, l.seq, l.balance_after, 'usage'
+    select u.bucket, u.id, l.line, u.posted_at, l.account::journal_account, l.owner, l.amount, l.seq,
+      l.balance_after, 'usage'
     from usage u
+    cross join lateral (select (u.charged > 0)::integer as w, (u.cost > 0)::integer as r,
+      (u.markup > 0)::integer as d) has
     cross join lateral (values
       (1::smallint, 'wallet', u.wallet_id, -u.charged, u.seq, u.balance_after),
-      (2::smallint, 'revenue', null, u.cost, null, null),
-      (3::smallint, 'dev_payable', u.developer_id, u.markup, null, null),
-      (4::smallint, 'write_off', null, least(0, u.charged - u.cost), null, null)
+      ((1 + w)::smallint, 'revenue', null, u.cost, null, null),
+      ((1 + w + r)::smallint, 'dev_payable', u.developer_id, u.markup, null, null),
+      ((1 + w + r + d)::smallint, 'write_off', null, least(0, u.charged - u.cost), null, null)
     ) as l (line, account, owner, amount, seq, balance_after)
     where l.amount <> 0
   ), events as (
     insert into usage_event (bucket, id, at, wallet_id, developer_id, key_id, billing_mode, model,
       client_id, external_user_id, credits_used, cost_credits, markup_credits, shortfall_credits,
       balance_before, balance_after, input_tokens, cached_input_tokens, cache_write_tokens,
-      output_tokens, reasoning_tokens, estimated, state, details)
+      output_tokens, reasoning_tokens, estimated, state, price_list_id, request_id, provider_request_id,
+      first_byte_ms, total_ms, outcome, raw_usage, details)
     select u.bucket, u.id, u.at, u.wallet_id, u.developer_id, u.key_id, u.billing_mode, u.model,
       u.client_id, u.external_user_id, u.charged, u.cost, u.markup, u.short,
       u.balance_before, u.balance_after, u.input_tokens, u.cached_input_tokens, u.cache_write_tokens,
-      u.output_tokens, u.reasoning_tokens, u.estimated, u.state, u.details
+      u.output_tokens, u.reasoning_tokens, u.estimated, u.state::usage_state, u.price_list_id, u.request_id,
+      u.provider_request_id, u.first_byte_ms, u.total_ms, u.outcome, u.raw_usage, u.details
     from usage u
   ), earnings as (
     insert into developer_earning (bucket, id, developer_id, amount, usage_at)
@@ -46,7 +54,7 @@ begin
     where u.markup > 0
   )
   insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
-  select u.bucket, u.wallet_id, u.id, 'usage.completed', u.event, u.balance_before, u.balance_after, u.at
+  select u.bucket, u.wallet_id, u.id, 'usage.completed', nullif(u.event, '{}'), u.balance_before, u.balance_after, u.posted_at
   from usage u
   where u.event is not null;
 end $$;

@@ -19,7 +19,8 @@ language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   r record; e record;
-  w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint; w_seq bigint;
+  w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint; w_seq bigint; w_at timestamptz;
+  now_at timestamptz;
   l_counters integer[]; l_spent bigint[]; l_held bigint[]; l_first integer; l_last integer;
   k integer; room bigint;
   v_state text; v_charged bigint; v_used bigint; v_before bigint; v_released bigint;
@@ -27,17 +28,21 @@ declare
   o_states text[] := array_fill(null::text, array[cardinality(p_ids)]);
   o_charged bigint[] := nothing; o_short bigint[] := nothing; o_before bigint[] := nothing;
   o_after bigint[] := nothing; o_seqs bigint[] := nothing; o_released bigint[] := nothing;
+  o_ats timestamptz[] := array_fill(null::timestamptz, array[cardinality(p_ids)]);
   u_buckets smallint[]; u_ids uuid[]; u_posted bigint[]; u_held bigint[]; u_seqs bigint[];
+  u_ats timestamptz[];
   expected integer := 0; deleted integer;
   with_limits boolean := p_limit_items <> '{}';
 begin
+  now_at := ledger_now();
+
   if with_limits then
     select t.counters, t.spent, t.held into l_counters, l_spent, l_held
     from take_spend_counters(p_limit_buckets, p_limit_owner_ids, p_limit_periods) t;
   end if;
 
   for r in
-    select u.ordinality::integer as item, u.*, w.posted, w.held, w.seq,
+    select u.ordinality::integer as item, u.*, w.posted, w.held, w.seq, w.last_posted_at,
       h.amount as open_amount, h.wallet_id as open_wallet_id,
       h.spend_owner_ids as open_owner_ids, h.spend_periods as open_periods
     from unnest(p_buckets, p_ids, p_wallet_ids, p_used, p_cost) with ordinality
@@ -50,9 +55,11 @@ begin
       if w_id is not null then
         u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id;
         u_posted := u_posted || w_posted; u_held := u_held || w_held; u_seqs := u_seqs || w_seq;
+        u_ats := u_ats || w_at;
       end if;
       w_bucket := r.bucket; w_id := r.wallet_id;
       w_posted := r.posted; w_held := r.held; w_seq := r.seq;
+      w_at := greatest(now_at, r.last_posted_at);
     end if;
 
     v_before := w_posted; v_charged := 0; v_released := 0; v_used := coalesce(r.used, 0);
@@ -119,15 +126,17 @@ begin
     end if;
     o_states[r.item] := v_state; o_charged[r.item] := v_charged; o_short[r.item] := v_used - v_charged;
     o_before[r.item] := v_before; o_after[r.item] := w_posted; o_seqs[r.item] := w_seq;
-    o_released[r.item] := v_released;
+    o_released[r.item] := v_released; o_ats[r.item] := w_at;
   end loop;
   if w_id is not null then
     u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id;
     u_posted := u_posted || w_posted; u_held := u_held || w_held; u_seqs := u_seqs || w_seq;
+    u_ats := u_ats || w_at;
   end if;
 
-  update wallet w set posted = u.posted, held = u.held, seq = u.seq
-  from unnest(u_buckets, u_ids, u_posted, u_held, u_seqs) as u (bucket, id, posted, held, seq)
+  update wallet w set posted = u.posted, held = u.held, seq = u.seq,
+    last_posted_at = case when w.seq = u.seq then w.last_posted_at else u.at end
+  from unnest(u_buckets, u_ids, u_posted, u_held, u_seqs, u_ats) as u (bucket, id, posted, held, seq, at)
   where w.bucket = u.bucket and w.id = u.id and (w.held <> u.held or w.seq <> u.seq);
 
   delete from hold h
@@ -147,7 +156,7 @@ begin
   end if;
 
   perform record_usage(p_buckets, p_ids, p_wallet_ids, p_cost, p_usage,
-    o_states, o_charged, o_short, o_before, o_after, o_seqs);
+    o_states, o_charged, o_short, o_before, o_after, o_seqs, o_ats);
 
   return query
   select o.ordinality::integer, replace(o.state, 'repeated_', ''), o.charged, o.short,

@@ -1,0 +1,141 @@
+// Archives: what leaves the database can be proved from files, and what stays can be proved without it.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, it } from 'node:test'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { FrozenClock } from '../../src/platform/clock.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { archiveMonth, findManifests, verifyArchive } from '../../src/wallet/archive.ts'
+import { mintWalletId } from '../../src/wallet/bucket.ts'
+import { keepPartitions } from '../../src/wallet/jobs.ts'
+import { grantCredits } from '../../src/wallet/postings.ts'
+import { replayLedger } from '../../src/wallet/replay.ts'
+import { sealMonths } from '../../src/wallet/seal.ts'
+import { createDatabase, openDb, sql } from '../support/database.ts'
+import { assertBooks, chargeOf, makeLedger, makeWallets, setLedgerTime, silent } from './support.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+/** Three months with a call in each; the first two are sealed. */
+async function setUp() {
+  const url = await createDatabase()
+  const db = openDb(url)
+  after(() => db.close())
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-archive-'))
+  after(() => rm(folder, { recursive: true, force: true }))
+  const now = new Date()
+  const clock = new FrozenClock(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 15)))
+  const months = [0, 1, 2].map((later) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + later, 15))
+      .toISOString()
+      .slice(0, 7),
+  )
+  await setLedgerTime(url, clock.now())
+  const [wallet_id = ''] = await makeWallets(db, 1, 1_000_000n, clock)
+  const ledger = await makeLedger(db, url)
+  after(() => ledger.stop())
+  const call = async () => {
+    const id = mintWalletId(wallet_id, clock.now())
+    const hold = await ledger.hold({ id, wallet_id, min_credits: 100n, max_credits: 100n })
+    return await ledger.settle(chargeOf(hold, 50n, 40n))
+  }
+  const first = await call()
+  for (let month = 0; month < 2; month++) {
+    clock.advance(31 * DAY_MS)
+    await setLedgerTime(url, clock.now())
+    await keepPartitions({ db, clock, log: silent, metrics: createMetrics() })
+    await call()
+  }
+  await sealMonths(db)
+  const archive = (month = months[0] ?? '', drop = false) =>
+    archiveMonth(db, { month, folder, drop })
+  return { url, db, folder, months, wallet_id, ledger, clock, call, first, archive }
+}
+
+const countLines = async (url: string, table: string) =>
+  (await sql(url, `select 1 from ${table}`)).length
+
+describe('an archived month', () => {
+  it('is in files whose text has the digests of the seal, and the check still holds', async () => {
+    const { url, db, folder, months, call, archive } = await setUp()
+    const manifest = await archive()
+    assert.deepEqual(
+      manifest.files.map(({ part, rows }) => [part, rows]),
+      [
+        ['journal', 5],
+        ['usage', 1],
+        ['wallets', 1],
+        ['accounts', 4],
+        ['prices', 0],
+      ],
+    )
+    const [journal] = manifest.files
+    const text = zstdDecompressSync(await readFile(path.join(folder, journal?.file ?? '')))
+    assert.equal(createHash('sha256').update(text).digest('hex'), journal?.digest)
+    const [header, line] = text.toString().split('\n')
+    assert.equal(
+      header,
+      'bucket,tx,line,at,account,owner,amount,wallet_seq,balance_after,kind,description',
+    )
+    assert.match(line ?? '', /,welcome,Welcome credits$/)
+
+    assert.equal(await countLines(url, 'journal'), 6)
+    assert.equal(await countLines(url, `journal_y${months[0]?.replace('-', 'm')}_archived`), 5)
+    await assertBooks(db)
+    await call()
+    await assertBooks(db)
+    const report = await replayLedger(db)
+    assert.equal(report.ok, true, JSON.stringify(report.proofs))
+    assert.deepEqual(report.archived, [months[0]])
+    const [file = ''] = await findManifests(folder)
+    assert.deepEqual(await verifyArchive(db, file), [])
+  })
+
+  it('is gone from the database where asked, and refuses rows either way', async () => {
+    const { url, db, months, wallet_id, ledger, clock, first, archive } = await setUp()
+    const old_id = mintWalletId(wallet_id, new Date(clock.now().getTime() - 62 * DAY_MS))
+    await archive(months[0], true)
+    assert.deepEqual(await sql(url, "select 1 from pg_class where relname like '%archived%'"), [])
+    // Nobody knows any more that this was charged. So it is refused, not charged again.
+    const again = { id: first.id, wallet_id, amount: 100n }
+    await assert.rejects(ledger.settle(chargeOf(again, 50n, 40n)))
+    await assert.rejects(
+      db.transaction((tx) => grantCredits(tx, { id: old_id, account_id: wallet_id, amount: 5n })),
+      { code: 'bad_request' },
+    )
+    assert.equal(await countLines(url, 'journal_default'), 0)
+    await assertBooks(db)
+  })
+
+  it('was sealed, is the oldest, and is followed by a sealed one: others are refused', async () => {
+    const { months, archive } = await setUp()
+    await assert.rejects(archive(months[2]), /is not sealed/)
+    await assert.rejects(archive(months[1]), /comes first/)
+    await archive(months[0])
+    await assert.rejects(archive(months[0]), /archived already/)
+    await assert.rejects(archive(months[1]), /can be archived once/)
+  })
+
+  it('whose files were changed, cut or lost is found', async () => {
+    const { db, folder, archive } = await setUp()
+    const manifest = await archive()
+    const [list = ''] = await findManifests(folder)
+    for (const { file } of manifest.files) {
+      const whole = await readFile(path.join(folder, file))
+      const text = Buffer.concat([zstdDecompressSync(whole), Buffer.from('1')])
+      for (const damaged of [zstdCompressSync(text), whole.subarray(0, whole.length - 3)]) {
+        await writeFile(path.join(folder, file), damaged)
+        assert.equal((await verifyArchive(db, list)).length, 1, file)
+      }
+      await rm(path.join(folder, file))
+      assert.equal((await verifyArchive(db, list)).length, 1, file)
+      await writeFile(path.join(folder, file), whole)
+    }
+    await writeFile(list, JSON.stringify({ ...manifest, digest: '0'.repeat(64) }))
+    assert.equal((await verifyArchive(db, list)).length, 1)
+  })
+})
