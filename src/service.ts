@@ -11,9 +11,9 @@ import type { Config } from './config.ts'
 import type { App } from './http/server.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
-import { Bag } from './platform/bag.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
+import { OpenSet } from './platform/open-set.ts'
 import { type Job, Worker } from './platform/worker.ts'
 import { leaseJob, prepareLedger, walletJobs } from './wallet/jobs.ts'
 
@@ -43,7 +43,7 @@ export type ServiceOptions = {
   signal?: AbortSignal
 }
 
-type Running = { parts: Parts; worker: Worker; app: App | undefined; open: Bag<ServerResponse> }
+type Running = { parts: Parts; worker: Worker; app: App | undefined; open: OpenSet<ServerResponse> }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, database_url, log, signal } = options
@@ -79,8 +79,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 }
 
 /** Every response that is not complete yet: what a stop waits for. */
-function trackResponses(app: App | undefined): Bag<ServerResponse> {
-  const open = new Bag<ServerResponse>()
+function trackResponses(app: App | undefined): OpenSet<ServerResponse> {
+  const open = new OpenSet<ServerResponse>()
   app?.server.on('request', (_request, response) => {
     const place = open.add(response)
     response.once('close', () => open.remove(place))
@@ -122,7 +122,7 @@ async function finishWork({ parts, worker }: Running): Promise<void> {
 // before the stop, for 72 seconds, and one that never sent a request, for ever.
 async function closeApp(
   app: App,
-  { grace_ms, open, log }: { grace_ms: number; open: Bag<ServerResponse>; log: Log },
+  { grace_ms, open, log }: { grace_ms: number; open: OpenSet<ServerResponse>; log: Log },
 ): Promise<void> {
   const began_at = performance.now()
   let used_at = began_at
