@@ -12,9 +12,9 @@ import { requireConnectionRoom } from './connections.ts'
 import type { App } from './http/server.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
-import { Bag } from './platform/bag.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
+import { OpenSet } from './platform/open-set.ts'
 import { type Job, Worker } from './platform/worker.ts'
 import { postKeptJob, prepareLedger, walletJobs } from './wallet/jobs.ts'
 
@@ -46,7 +46,7 @@ export type ServiceOptions = {
   signal?: AbortSignal
 }
 
-type Running = { parts: Parts; worker: Worker; app: App | undefined; open: Bag<ServerResponse> }
+type Running = { parts: Parts; worker: Worker; app: App | undefined; open: OpenSet<ServerResponse> }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, database_url, log, signal } = options
@@ -84,8 +84,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 }
 
 /** Every response that is not complete yet: what a stop waits for. */
-function trackResponses(app: App | undefined): Bag<ServerResponse> {
-  const open = new Bag<ServerResponse>()
+function trackResponses(app: App | undefined): OpenSet<ServerResponse> {
+  const open = new OpenSet<ServerResponse>()
   app?.server.on('request', (_request, response) => {
     const place = open.add(response)
     response.once('close', () => open.remove(place))

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify from 'fastify'
 import { createApp } from '../../test/support/app.ts'
 import { changeKeyLimit } from '../keys/keys.ts'
 import { mintApiKey } from '../platform/tokens.ts'
+import { addAuthentication } from './authenticate.ts'
 
 const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const
 
@@ -97,6 +100,32 @@ describe('the global limit', async () => {
       assert.equal((await service.request({ url: '/health' })).statusCode, 200)
     assert.equal((await service.request({ url: '/docs' })).statusCode, 200)
   })
+})
+
+test('a caller is waited for once, and then let in from memory without a promise', async () => {
+  const service = await createApp()
+  const { key } = await service.createKey((await service.register()).bearer)
+  const app = Fastify().withTypeProvider<TypeBoxTypeProvider>()
+  let waited = false
+  app.decorateRequest('policy')
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.policy = { access: 'key' }
+    waited = false
+    queueMicrotask(() => {
+      waited = true
+    })
+    done()
+  })
+  addAuthentication(app, { ...service.parts, public_url: 'http://localhost' })
+  const seen: boolean[] = []
+  app.addHook('onRequest', (_request, _reply, done) => {
+    seen.push(waited)
+    done()
+  })
+  app.get('/', ({ principal }) => principal?.kind)
+  const use = () => app.inject({ url: '/', headers: { 'x-api-key': key } })
+  assert.deepEqual([(await use()).body, (await use()).body], ['key', 'key'])
+  assert.deepEqual(seen, [true, false])
 })
 
 describe('the limits of identity', async () => {

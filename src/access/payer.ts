@@ -5,10 +5,15 @@ import type { FastifyRequest } from 'fastify'
 import { callerOf, type KeyPrincipal, type TokenPrincipal } from '../http/access.ts'
 import { capOf } from '../oauth/connections.ts'
 import { EXTERNAL_USER_ID_RULE, isExternalUserId } from '../oauth/external-user-id.ts'
-import { type LinkParts, requireLinkedUser } from '../oauth/links.ts'
+import {
+  findLinkInMemory,
+  type LinkedUser,
+  type LinkParts,
+  type LinkWanted,
+  requireLinkedUser,
+} from '../oauth/links.ts'
 import { insufficientScope } from '../oauth/scopes.ts'
 import { ApiError } from '../platform/errors.ts'
-import { andThen, type Eventual } from '../platform/eventual.ts'
 import type { SpendLimit } from '../wallet/spend-limits.ts'
 
 export type Payer = {
@@ -31,25 +36,37 @@ export type PayerParts = Pick<LinkParts, 'db' | 'links'>
 /** How a call names its end user. */
 type NamedUser = { external_user_id: string; by: 'X-Svc-User' | 'X-External-User-ID' | 'path' }
 
-export function resolvePayer(parts: PayerParts, request: FastifyRequest): Eventual<Payer> {
+/** Undefined if the payer is a linked user who is not in memory; `resolvePayer` then finds the link. */
+export function resolvePayerInMemory(
+  parts: Pick<PayerParts, 'links'>,
+  request: FastifyRequest,
+): Payer | undefined {
+  const { payer, link } = namePayer(request)
+  if (payer) return payer
+  const linked = findLinkInMemory(parts, link)
+  return linked && linkedUserPays(request, linked)
+}
+
+export async function resolvePayer(parts: PayerParts, request: FastifyRequest): Promise<Payer> {
+  const { payer, link } = namePayer(request)
+  return payer ?? linkedUserPays(request, await requireLinkedUser(parts, link))
+}
+
+/** What credential and headers say: the payer, or by which link to find one. */
+type NamedPayer = { payer: Payer; link?: undefined } | { payer?: undefined; link: LinkWanted }
+
+function namePayer(request: FastifyRequest): NamedPayer {
   const caller = callerOf(request)
   const user = readNamedUser(request)
-  if (caller.kind === 'token' || request.user_token) {
-    if (user) throw twoUsers()
-    return caller.kind === 'token'
-      ? userPays(caller)
-      : tokenPays(request, caller, request.user_token)
-  }
-  return keyPays(parts, request, { key: caller, user })
+  const { user_token } = request
+  if (user && (caller.kind === 'token' || user_token)) throw twoUsers()
+  if (caller.kind === 'token') return { payer: userPays(caller) }
+  if (user_token) return { payer: tokenPays(request, caller, user_token) }
+  return nameKeyPayer(caller, user)
 }
 
 /** A user's token beside a developer's key. */
-function tokenPays(
-  request: FastifyRequest,
-  key: KeyPrincipal,
-  token: TokenPrincipal | null,
-): Payer {
-  if (!token) throw new ApiError('internal_error', { detail: 'no token beside the key' })
+function tokenPays(request: FastifyRequest, key: KeyPrincipal, token: TokenPrincipal): Payer {
   if (key.billing_mode !== 'user') {
     throw new ApiError('bad_request', {
       message: 'This key bills the developer, but the request carries a user’s token.',
@@ -60,13 +77,9 @@ function tokenPays(
   return userPays(token)
 }
 
-function keyPays(
-  parts: PayerParts,
-  request: FastifyRequest,
-  { key, user }: { key: KeyPrincipal; user: NamedUser | undefined },
-): Eventual<Payer> {
+function nameKeyPayer(key: KeyPrincipal, user: NamedUser | undefined): NamedPayer {
   if (key.billing_mode === 'developer') {
-    if (!user) return developerPays(key)
+    if (!user) return { payer: developerPays(key) }
     if (user.by !== 'X-Svc-User') {
       throw new ApiError('bad_request', {
         message: 'This key bills the developer, but the request names a user to bill.',
@@ -79,15 +92,13 @@ function keyPays(
       hint: 'Send X-Svc-User or X-External-User-ID with the external user id, call /v1/users/<external_user_id>/…, or send the key as X-API-Key and the user’s access token as bearer.',
     })
   }
-  const wanted = {
-    developer_id: key.account_id,
-    external_user_id: user.external_user_id,
-    client_id: key.client_id,
-  }
-  return andThen(requireLinkedUser(parts, wanted), (linked) => {
-    requireScopeOfRoute(request, linked.scopes)
-    return userPays(linked)
-  })
+  const { account_id: developer_id, client_id } = key
+  return { link: { developer_id, client_id, external_user_id: user.external_user_id } }
+}
+
+function linkedUserPays(request: FastifyRequest, linked: LinkedUser): Payer {
+  requireScopeOfRoute(request, linked.scopes)
+  return userPays(linked)
 }
 
 function developerPays(key: KeyPrincipal): Payer {

@@ -4,7 +4,6 @@ import type { FastifyRequest } from 'fastify'
 import type { SessionPrincipal } from '../http/access.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
-import type { Eventual } from '../platform/eventual.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import { digestKey, digestSecret, mintId, mintSecret } from '../platform/tokens.ts'
 import {
@@ -52,15 +51,21 @@ export async function openSession(
   return { session_token, expires_at }
 }
 
-/** From memory where possible. */
-export function findActiveSession(
+/** Undefined if the session is not in memory; `findActiveSession` then says whether there is one. */
+export function findSessionInMemory(
+  parts: { sessions: CredentialCache<KnownSession> },
+  token: string,
+): KnownSession | undefined {
+  return parts.sessions.peek(digestKey(token))
+}
+
+export async function findActiveSession(
   parts: { db: Db; sessions: CredentialCache<KnownSession> },
   token: string,
-): Eventual<KnownSession | undefined> {
+): Promise<KnownSession | undefined> {
+  // Junk is refused without a query.
   if (!TOKEN_PATTERN.test(token)) return undefined
-  const digest = digestKey(token)
-  const known = parts.sessions.peek(digest)
-  return known ?? parts.sessions.load(digest, () => readSession(parts.db, token))
+  return await parts.sessions.find(digestKey(token), () => readSession(parts.db, token))
 }
 
 export type RevocationParts = { db: Db; feed: InvalidationFeed }

@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { type PayerParts, resolvePayer } from '../access/payer.ts'
+import { type PayerParts, resolvePayer, resolvePayerInMemory } from '../access/payer.ts'
 import { promptTokens } from '../catalog/prompt-size.ts'
 import { callerOf, type RoutePolicy } from '../http/access.ts'
 import { acceptAll } from '../http/schemas.ts'
@@ -159,7 +159,7 @@ async function answerChat(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const chat = dialect.parse(request.body, request.headers)
-  const payer = await resolvePayer(parts, request)
+  const payer = resolvePayerInMemory(parts, request) ?? (await resolvePayer(parts, request))
   const client = new EventStream(reply)
   const caller = callerOf(request)
   const running = parts.running.begin()

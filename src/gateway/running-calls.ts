@@ -2,13 +2,13 @@
 // left, but it still has to be charged: a stop waits for it here, and ends it in time to be settled.
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { Bag, type Place } from '../platform/bag.ts'
+import { OpenSet, type Place } from '../platform/open-set.ts'
 
 /** Of the ten seconds that a stopping process gives its last handlers; the rest is for settling. */
 const FINISH_MS = 4_000
 
 export class RunningCalls {
-  readonly #open = new Bag<RunningCall>()
+  readonly #open = new OpenSet<RunningCall>()
   #stopped = false
 
   begin(): RunningCall {
@@ -32,14 +32,14 @@ export class RunningCalls {
 }
 
 export class RunningCall {
-  readonly #open: Bag<RunningCall>
+  readonly #open: OpenSet<RunningCall>
   readonly #place: Place<RunningCall>
   /** Made only when somebody waits for the end. */
   #over: PromiseWithResolvers<void> | undefined
   #stopped = false
   #onStop: (() => void) | undefined
 
-  constructor(open: Bag<RunningCall>) {
+  constructor(open: OpenSet<RunningCall>) {
     this.#open = open
     this.#place = open.add(this)
   }

@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import { makeLimits } from '../../test/support/rate-limits.ts'
 import { loadConfig } from '../config.ts'
 import { ApiError } from '../platform/errors.ts'
-import { type LimitName, limitsFrom, type Slot, setLimitHeaders } from './rate-limit.ts'
+import { type LimitName, limitsFrom, setLimitHeaders } from './rate-limit.ts'
 
 const START = Date.parse('2026-03-01T12:00:00.250Z')
 
@@ -53,7 +53,7 @@ describe('a limit', () => {
             used = 0
           }
           used++
-          const slot = limits.take('global', caller, max) as Slot
+          const slot = limits.takeInMemory('global', caller, max)
           assert.equal(slot.allowed, used <= max)
           assert.equal(slot.remaining, Math.max(0, max - used))
           assert.ok(Date.now() + slot.retry_after_s * 1000 >= window_ends_ms)
@@ -73,7 +73,7 @@ describe('a limit', () => {
 
   test('can be another for one caller: a key with a limit of its own', async (t) => {
     const { limits } = makeLimits(t, { global: 100 })
-    const slots = [1, 2, 3].map(() => limits.take('global', 'a', 2) as Slot)
+    const slots = [1, 2, 3].map(() => limits.takeInMemory('global', 'a', 2))
     assert.deepEqual(
       slots.map((slot) => [slot.allowed, slot.limit, slot.remaining]),
       [
@@ -164,8 +164,10 @@ describe('a limit', () => {
   })
 })
 
-test('without Redis the hot path makes no promise, and nobody speaks of a fallback', (t) => {
+test('without Redis this process counts, and nobody speaks of a fallback', async (t) => {
   const { limits, shared, fallbacks } = makeLimits(t, {})
-  assert.equal(limits.take('global', 'a') instanceof Promise, false)
+  assert.equal(limits.shared, false)
+  assert.equal(limits.takeInMemory('global', 'a').allowed, true)
+  assert.equal((await limits.take('global', 'a')).allowed, true)
   assert.deepEqual([shared, fallbacks], [[], []])
 })

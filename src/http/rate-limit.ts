@@ -7,7 +7,6 @@ import { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { ApiError, type ErrorCode } from '../platform/errors.ts'
-import type { Eventual } from '../platform/eventual.ts'
 import type { Log } from '../platform/log.ts'
 
 export type LimitName =
@@ -95,11 +94,20 @@ export class RateLimits {
     }
   }
 
-  /** Counts one request. A plain value while counting is in-process, so that the hot path makes no promise. */
-  take(name: LimitName, key: string, max = this.#limits[name].max): Eventual<Slot> {
-    if (this.#shared?.available) return this.#takeShared(name, key, max)
+  /** Counts one request. */
+  async take(name: LimitName, key: string, max = this.#limits[name].max): Promise<Slot> {
+    return this.shared ? await this.#takeShared(name, key, max) : this.takeInMemory(name, key, max)
+  }
+
+  /** The same without a promise, to be called only while limits are not shared. */
+  takeInMemory(name: LimitName, key: string, max = this.#limits[name].max): Slot {
     if (this.#shared) this.#events.onFallback()
     return this.#takeLocal(name, key, max)
+  }
+
+  /** Whether Redis has to be asked: it counts for all processes, and answers. */
+  get shared(): boolean {
+    return this.#shared?.available === true
   }
 
   /** Counts, and refuses with the limit's own code when it is used up. */

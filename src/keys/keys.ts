@@ -6,7 +6,6 @@ import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { Eventual } from '../platform/eventual.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import { violatedConstraint } from '../platform/sql-errors.ts'
 import {
@@ -131,17 +130,21 @@ export async function changeKeyLimit(
   })
 }
 
-/** From memory where possible. */
-export function findActiveKey(
+/** Undefined if the key is not in memory; `findActiveKey` then says whether there is one. */
+export function findKeyInMemory(
+  parts: Pick<KeyParts, 'keys'>,
+  secret: string,
+): KeyPrincipal | undefined {
+  return parts.keys.peek(digestKey(secret))
+}
+
+export async function findActiveKey(
   parts: Pick<KeyParts, 'db' | 'keys'>,
   secret: string,
-): Eventual<KeyPrincipal | undefined> {
-  const digest = digestKey(secret)
-  const known = parts.keys.peek(digest)
-  if (known) return known
-  // Junk is refused without a query. Whatever is in memory has passed this check before.
+): Promise<KeyPrincipal | undefined> {
+  // Junk is refused without a query.
   if (!isWellFormedApiKey(secret)) return undefined
-  return parts.keys.load(digest, () => readKey(parts.db, secret))
+  return await parts.keys.find(digestKey(secret), () => readKey(parts.db, secret))
 }
 
 async function readKey(db: Db, secret: string) {

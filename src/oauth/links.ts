@@ -5,7 +5,6 @@ import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import { andThen, type Eventual } from '../platform/eventual.ts'
 import { isUuid } from '../platform/tokens.ts'
 import { findConnectedUser, findNewestLink } from './token-store.ts'
 import { describeUser, userTags } from './tokens.ts'
@@ -21,15 +20,25 @@ export type LinkWanted = {
   client_id: string | null
 }
 
-/** The user behind a developer's own id for them, from memory where possible. The newest link counts. */
-export function requireLinkedUser(
+/** Undefined if the link is not in memory; `requireLinkedUser` then says whether there is one. */
+export function findLinkInMemory(
+  parts: Pick<LinkParts, 'links'>,
+  wanted: LinkWanted,
+): LinkedUser | undefined {
+  return parts.links.peek(nameOf(wanted))
+}
+
+/** The user behind a developer's own id for them. The newest link counts. */
+export async function requireLinkedUser(
   parts: Pick<LinkParts, 'db' | 'links'>,
   wanted: LinkWanted,
-): Eventual<LinkedUser> {
-  const name = JSON.stringify([wanted.developer_id, wanted.client_id, wanted.external_user_id])
-  const known = parts.links.peek(name)
-  const found = known ?? parts.links.load(name, () => readLink(parts.db, wanted))
-  return andThen(found, (link) => link ?? unlinked(wanted.external_user_id))
+): Promise<LinkedUser> {
+  const link = await parts.links.find(nameOf(wanted), () => readLink(parts.db, wanted))
+  return link ?? unlinked(wanted.external_user_id)
+}
+
+function nameOf({ developer_id, client_id, external_user_id }: LinkWanted): string {
+  return JSON.stringify([developer_id, client_id, external_user_id])
 }
 
 /** The same inside a transaction that moves money: not from memory. */

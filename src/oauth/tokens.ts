@@ -4,7 +4,6 @@ import type { TokenPrincipal } from '../http/access.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { Eventual } from '../platform/eventual.ts'
 import { digestKey, digestSecret, mintSecret } from '../platform/tokens.ts'
 import { effectiveScopes, type Scope } from './scopes.ts'
 import { type GrantRow, setLapse } from './store.ts'
@@ -60,15 +59,21 @@ export async function issueTokens(
   return { access_token, refresh_token, expires_at, scopes }
 }
 
-/** From memory where possible. */
-export function findAccessToken(
+/** Undefined if the token is not in memory; `findAccessToken` then says whether there is one. */
+export function findTokenInMemory(
+  parts: { tokens: CredentialCache<TokenPrincipal> },
+  token: string,
+): TokenPrincipal | undefined {
+  return parts.tokens.peek(digestKey(token))
+}
+
+export async function findAccessToken(
   parts: { db: Db; tokens: CredentialCache<TokenPrincipal> },
   token: string,
-): Eventual<TokenPrincipal | undefined> {
+): Promise<TokenPrincipal | undefined> {
+  // Junk is refused without a query.
   if (!ACCESS_TOKEN_PATTERN.test(token)) return undefined
-  const digest = digestKey(token)
-  const known = parts.tokens.peek(digest)
-  return known ?? parts.tokens.load(digest, () => readAccessToken(parts.db, token))
+  return await parts.tokens.find(digestKey(token), () => readAccessToken(parts.db, token))
 }
 
 async function readAccessToken(db: Db, token: string) {

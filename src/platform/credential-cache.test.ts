@@ -9,7 +9,7 @@ describe('a credential that was loaded', () => {
   test('is known without waiting from then on', async () => {
     const { cache } = make()
     assert.equal(cache.peek('a'), undefined)
-    const owner = await cache.load('a', answering('Ada'))
+    const owner = await cache.find('a', answering('Ada'))
     assert.deepEqual(owner, { name: 'Ada' })
     assert.equal(cache.peek('a'), owner)
     assert.equal(cache.peek('b'), undefined)
@@ -19,7 +19,7 @@ describe('a credential that was loaded', () => {
   test('is read once for all who ask at the same time', async () => {
     const { cache } = make()
     const query = slowQuery()
-    const asked = [1, 2, 3, 4, 5].map(() => cache.load('a', query.load))
+    const asked = [1, 2, 3, 4, 5].map(() => cache.find('a', query.load))
     query.answer('Ada')
     const owners = await Promise.all(asked)
     assert.equal(query.calls(), 1)
@@ -29,8 +29,8 @@ describe('a credential that was loaded', () => {
   test('is read once for each credential, not once for all', async () => {
     const { cache } = make()
     const [ada, ben] = await Promise.all([
-      cache.load('a', answering('Ada')),
-      cache.load('b', answering('Ben')),
+      cache.find('a', answering('Ada')),
+      cache.find('b', answering('Ben')),
     ])
     assert.deepEqual([ada, ben], [{ name: 'Ada' }, { name: 'Ben' }])
   })
@@ -38,15 +38,15 @@ describe('a credential that was loaded', () => {
   test('is not kept when reading it failed; the next one who asks reads again', async () => {
     const { cache } = make()
     const failing = () => Promise.reject(new Error('database away'))
-    await assert.rejects(cache.load('a', failing), /database away/)
-    assert.deepEqual(await cache.load('a', answering('Ada')), { name: 'Ada' })
+    await assert.rejects(cache.find('a', failing), /database away/)
+    assert.deepEqual(await cache.find('a', answering('Ada')), { name: 'Ada' })
   })
 
   test('is read again after ten seconds at the latest', async (t) => {
     const { cache } = make()
     let now_ms = performance.now()
     t.mock.method(performance, 'now', () => now_ms)
-    await cache.load('a', answering('Ada'))
+    await cache.find('a', answering('Ada'))
     now_ms += 9_000
     assert.deepEqual(cache.peek('a'), { name: 'Ada' })
     // The library may take its clock's word for a millisecond.
@@ -57,8 +57,8 @@ describe('a credential that was loaded', () => {
 
   test('makes room for others when there are very many', async () => {
     const { cache } = make()
-    await cache.load('first', answering('Ada'))
-    for (let i = 0; i < 60_000; i++) await cache.load(`d${i}`, answering('Ben'))
+    await cache.find('first', answering('Ada'))
+    for (let i = 0; i < 60_000; i++) await cache.find(`d${i}`, answering('Ben'))
     assert.equal(cache.peek('first'), undefined)
     assert.deepEqual(cache.peek('d59999'), { name: 'Ben' })
     // What made room left no tag behind that would touch the others.
@@ -70,9 +70,9 @@ describe('a credential that was loaded', () => {
 describe('a revocation', () => {
   test('drops every credential that carries the tag, and no other', async () => {
     const { cache } = make()
-    await cache.load('a1', answering('Ada', ['key:1', 'account:ada']))
-    await cache.load('a2', answering('Ada', ['key:2', 'account:ada']))
-    await cache.load('b1', answering('Ben', ['key:3', 'account:ben']))
+    await cache.find('a1', answering('Ada', ['key:1', 'account:ada']))
+    await cache.find('a2', answering('Ada', ['key:2', 'account:ada']))
+    await cache.find('b1', answering('Ben', ['key:3', 'account:ben']))
     cache.forget(['key:1', 'key:unheard-of'])
     assert.deepEqual(known(cache, ['a1', 'a2', 'b1']), ['a2', 'b1'])
     cache.forget(['account:ada'])
@@ -82,7 +82,7 @@ describe('a revocation', () => {
   test('drops a credential again that was loaded again', async () => {
     const { cache } = make()
     for (let round = 0; round < 3; round++) {
-      await cache.load('a', answering('Ada', ['key:1', 'account:ada']))
+      await cache.find('a', answering('Ada', ['key:1', 'account:ada']))
       assert.deepEqual(known(cache, ['a']), ['a'])
       cache.forget([round % 2 ? 'account:ada' : 'key:1'])
       assert.deepEqual(known(cache, ['a']), [], `round ${round}`)
@@ -92,7 +92,7 @@ describe('a revocation', () => {
   test('between the read and its answer is not lost: the answer is not kept', async () => {
     const { cache } = make()
     const query = slowQuery()
-    const asked = cache.load('a', query.load)
+    const asked = cache.find('a', query.load)
     // The row was read as valid; then the revocation arrived; then the answer.
     cache.forget(['key:1'])
     query.answer('Ada', ['key:1'])
@@ -103,7 +103,7 @@ describe('a revocation', () => {
   test('of everything between the read and its answer is not lost either', async () => {
     const { cache } = make()
     const query = slowQuery()
-    const asked = cache.load('a', query.load)
+    const asked = cache.find('a', query.load)
     cache.forgetAll()
     query.answer('Ada')
     await asked
@@ -114,9 +114,9 @@ describe('a revocation', () => {
     const { cache } = make()
     const early = slowQuery()
     const late = slowQuery()
-    const before = cache.load('a', early.load)
+    const before = cache.find('a', early.load)
     cache.forget(['key:1'])
-    const after = cache.load('a', late.load)
+    const after = cache.find('a', late.load)
     early.answer('still valid', ['key:1'])
     late.answer(undefined)
     assert.deepEqual(await before, { name: 'still valid' })
@@ -128,12 +128,12 @@ describe('a revocation', () => {
     const { cache } = make()
     const early = slowQuery()
     const late = slowQuery()
-    const before = cache.load('a', early.load)
+    const before = cache.find('a', early.load)
     cache.forget(['key:1'])
-    const second = cache.load('a', late.load)
+    const second = cache.find('a', late.load)
     early.answer('Ada')
     await before
-    const third = cache.load('a', late.load)
+    const third = cache.find('a', late.load)
     late.answer('Ada')
     await Promise.all([second, third])
     assert.equal(late.calls(), 1)
@@ -141,11 +141,11 @@ describe('a revocation', () => {
 
   test('of everything drops everything, also what is known not to exist', async () => {
     const { cache } = make()
-    await cache.load('a', answering('Ada'))
-    await cache.load('nobody', unknown)
+    await cache.find('a', answering('Ada'))
+    await cache.find('nobody', unknown)
     cache.forgetAll()
     assert.deepEqual(known(cache, ['a']), [])
-    assert.deepEqual(await cache.load('nobody', answering('now here')), { name: 'now here' })
+    assert.deepEqual(await cache.find('nobody', answering('now here')), { name: 'now here' })
   })
 })
 
@@ -157,11 +157,11 @@ describe('a credential nobody has', () => {
       queries++
       return undefined
     }
-    for (let i = 0; i < 50; i++) assert.equal(await cache.load('x', load), undefined)
+    for (let i = 0; i < 50; i++) assert.equal(await cache.find('x', load), undefined)
     assert.equal(queries, 1)
     assert.deepEqual(cache.counts, { hit: 0, miss: 1, unknown: 49, bypass: 0 })
     const took_ms = await eventually('it is asked for again', async () => {
-      await cache.load('x', load)
+      await cache.find('x', load)
       return queries > 1
     })
     assert.ok(took_ms > 500 && took_ms < 1_500, `after ${took_ms} ms`)
@@ -174,35 +174,35 @@ describe('a credential nobody has', () => {
       queries++
       return undefined
     }
-    for (let i = 0; i <= 10_000; i++) await cache.load(`x${i}`, load)
+    for (let i = 0; i <= 10_000; i++) await cache.find(`x${i}`, load)
     assert.equal(queries, 10_001)
-    await cache.load('x10000', load)
+    await cache.find('x10000', load)
     assert.equal(queries, 10_001, 'the newest was forgotten')
-    await cache.load('x0', load)
+    await cache.find('x0', load)
     assert.equal(queries, 10_002, 'the oldest is still remembered')
   })
 
   test('is not remembered when a revocation came in between', async () => {
     const { cache } = make()
     const query = slowQuery()
-    const asked = cache.load('x', query.load)
+    const asked = cache.find('x', query.load)
     cache.forget(['key:1'])
     query.answer(undefined)
     await asked
-    assert.deepEqual(await cache.load('x', answering('Ada')), { name: 'Ada' })
+    assert.deepEqual(await cache.find('x', answering('Ada')), { name: 'Ada' })
   })
 })
 
 describe('while revocations cannot be read', () => {
   test('nothing is answered from memory, known or unknown, and nothing is kept', async () => {
     const { cache, trust } = make()
-    await cache.load('a', answering('Ada'))
-    await cache.load('x', unknown)
+    await cache.find('a', answering('Ada'))
+    await cache.find('x', unknown)
     trust(false)
     assert.equal(cache.peek('a'), undefined)
-    assert.deepEqual(await cache.load('x', answering('now here')), { name: 'now here' })
-    assert.equal(await cache.load('a', unknown), undefined)
-    await cache.load('new', answering('Ben'))
+    assert.deepEqual(await cache.find('x', answering('now here')), { name: 'now here' })
+    assert.equal(await cache.find('a', unknown), undefined)
+    await cache.find('new', answering('Ben'))
     assert.deepEqual(cache.counts, { hit: 0, miss: 2, unknown: 0, bypass: 3 })
     trust(true)
     assert.equal(cache.peek('new'), undefined)
@@ -212,7 +212,7 @@ describe('while revocations cannot be read', () => {
     const { cache, trust } = make()
     trust(false)
     const query = slowQuery()
-    const asked = [cache.load('a', query.load), cache.load('a', query.load)]
+    const asked = [cache.find('a', query.load), cache.find('a', query.load)]
     query.answer('Ada')
     await Promise.all(asked)
     assert.equal(query.calls(), 2)

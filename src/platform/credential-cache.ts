@@ -41,7 +41,7 @@ export class CredentialCache<Value extends object> implements Forgetful {
     })
   }
 
-  /** What is known right now, without waiting. The hot path: no promise is made. */
+  /** Undefined if memory does not have it. For callers that wait only if they have to: no promise is made. */
   peek(digest: string): Value | undefined {
     if (!this.#options.isTrusted()) return undefined
     const entry = this.#entries.get(digest)
@@ -49,11 +49,13 @@ export class CredentialCache<Value extends object> implements Forgetful {
     return entry?.value
   }
 
-  /** Call after `peek` said nothing. Callers that ask at the same time share one load. */
-  async load(
+  /** From memory, or by `load`. Callers that ask at the same time share one load. */
+  async find(
     digest: string,
     load: () => Promise<Loaded<Value> | undefined>,
   ): Promise<Value | undefined> {
+    const known = this.peek(digest)
+    if (known) return known
     if (!this.#options.isTrusted()) {
       this.counts.bypass++
       return (await load())?.value

@@ -158,8 +158,8 @@ describe('a process that is cut off from the database', TOGETHER, () => {
       asked++
       return { value: { tag: 'from the database' }, tags: [] }
     }
-    await cache.load('a', load)
-    await cache.load('a', load)
+    await cache.find('a', load)
+    await cache.find('a', load)
     assert.equal(asked, 2, 'an answer came from memory')
     await eventually('it says so', () => trust.at(-1) === false, PROMISE_MS)
     const warnings = log.lines().filter((line) => line.level === 'warn')
@@ -291,7 +291,7 @@ function makeFeed(db: Db, options: { listen_url: string }) {
     onTrust: (trusted) => trust.push(trusted),
   })
   const keep = async (tag: string) => {
-    await cache.load(tag, async () => ({ value: { tag }, tags: [tag] }))
+    await cache.find(tag, async () => ({ value: { tag }, tags: [tag] }))
   }
   return { feed, cache, trust, log, keep }
 }

@@ -7,13 +7,12 @@ import { Credits } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { Eventual } from '../platform/eventual.ts'
 import { readBalance } from './postings.ts'
 
 export type BalanceParts = {
   db: Db
   /** Who would pay for a call with this credential and these headers. */
-  resolvePayer(request: FastifyRequest): Eventual<{
+  resolvePayer(request: FastifyRequest): Promise<{
     account_id: string
     billing_mode: 'developer' | 'user'
   }>

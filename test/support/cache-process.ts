@@ -31,7 +31,7 @@ setInterval(() => {
 
 process.on('message', (tag: string) => {
   void cache
-    .load(tag, async () => ({ value: { tag }, tags: [tag] }))
+    .find(tag, async () => ({ value: { tag }, tags: [tag] }))
     .then(() => {
       watched.add(tag)
       process.send?.({ loaded: tag })
