@@ -132,7 +132,7 @@ async function conclude(
 ): Promise<SvcNumbers | undefined> {
   if (answer.is_free) {
     await parts.ledger().release(order.hold)
-    parts.metrics.gateway_calls.add([order.model.name, 'free'])
+    parts.metrics.gateway_calls.inc({ model: order.model.name, outcome: 'free' })
     return undefined
   }
   try {

@@ -92,13 +92,13 @@ function countCall(
   const { usage } = record.metered
   const input_tokens =
     usage.input_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
-  metrics.gateway_calls.add([model, record.outcome])
-  metrics.gateway_tokens.add([model, 'input'], input_tokens)
-  metrics.gateway_tokens.add([model, 'cached'], usage.cache_read_tokens)
-  metrics.gateway_tokens.add([model, 'output'], usage.output_tokens)
-  metrics.gateway_credits.add([model], Number(settlement.credits_used))
-  metrics.gateway_seconds.observe([model, 'total'], record.total_ms / 1000)
+  metrics.gateway_calls.inc({ model, outcome: record.outcome })
+  metrics.gateway_tokens.inc({ model, kind: 'input' }, input_tokens)
+  metrics.gateway_tokens.inc({ model, kind: 'cached' }, usage.cache_read_tokens)
+  metrics.gateway_tokens.inc({ model, kind: 'output' }, usage.output_tokens)
+  metrics.gateway_credits.inc({ model }, Number(settlement.credits_used))
+  metrics.gateway_seconds.observe({ model, phase: 'total' }, record.total_ms / 1000)
   if (record.first_byte_ms !== undefined) {
-    metrics.gateway_seconds.observe([model, 'first_byte'], record.first_byte_ms / 1000)
+    metrics.gateway_seconds.observe({ model, phase: 'first_byte' }, record.first_byte_ms / 1000)
   }
 }

@@ -127,7 +127,7 @@ function addRequestHooks(app: App, options: HttpOptions): void {
     const route = request.policy.url ?? 'none'
     const status = reply.statusCode
     const duration_ms = reply.elapsedTime
-    options.metrics.http_requests.observe([method, route, String(status)], duration_ms / 1000)
+    options.metrics.http_requests.observe({ method, route, status }, duration_ms / 1000)
     logRequest(options.log, {
       request_id: id,
       method,

@@ -1,7 +1,6 @@
 // Prometheus metrics. One registry for each process, made in compose.ts.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { asMetric, HotCounter, HotHistogram } from './hot-metrics.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -13,16 +12,14 @@ export function createMetrics() {
   const registers = [registry]
   const cache_counts = new Map<string, Record<string, number>>()
   registry.registerMetric(credentialCacheCounter(cache_counts))
-  const http_requests = new HotHistogram({
+  const http_requests = new Histogram({
     name: 'svc_http_request_seconds',
     help: 'Requests by route, method and status, with the time until the reply was sent.',
-    labels: ['method', 'route', 'status'],
+    labelNames: ['method', 'route', 'status'] as const,
+    registers,
     buckets: SECONDS,
   })
-  const calls = createCallMetrics()
-  for (const metric of [http_requests, ...Object.values(calls)]) {
-    registry.registerMetric(asMetric(metric))
-  }
+  const calls = createCallMetrics(registers)
   return {
     registry,
     /** Counts that are kept as plain numbers, because they change with every request, and read when asked. */
@@ -82,38 +79,44 @@ export function createMetrics() {
 }
 
 /** Of what each call to a provider changes. */
-function createCallMetrics() {
+function createCallMetrics(registers: Registry[]) {
   return {
-    gateway_calls: new HotCounter({
+    gateway_calls: new Counter({
       name: 'svc_gateway_calls_total',
       help: 'Calls by model and outcome: complete, failed, client_left, service_stopped, out_of_credits, free (nothing was delivered).',
-      labels: ['model', 'outcome'],
+      labelNames: ['model', 'outcome'] as const,
+      registers,
     }),
-    gateway_tokens: new HotCounter({
+    gateway_tokens: new Counter({
       name: 'svc_gateway_tokens_total',
       help: 'Tokens by model and kind: input, cached, output.',
-      labels: ['model', 'kind'],
+      labelNames: ['model', 'kind'] as const,
+      registers,
     }),
-    gateway_credits: new HotCounter({
+    gateway_credits: new Counter({
       name: 'svc_gateway_credits_total',
       help: 'Credits charged by model.',
-      labels: ['model'],
+      labelNames: ['model'] as const,
+      registers,
     }),
-    gateway_seconds: new HotHistogram({
+    gateway_seconds: new Histogram({
       name: 'svc_gateway_seconds',
       help: 'Time of calls by model: first_byte and total, as the provider took them.',
-      labels: ['model', 'phase'],
+      labelNames: ['model', 'phase'] as const,
+      registers,
       buckets: SECONDS,
     }),
-    ledger_holds: new HotCounter({
+    ledger_holds: new Counter({
       name: 'svc_ledger_holds_total',
       help: 'Holds by answer: granted, insufficient, limit_reached, blocked; grown: an open one was raised.',
-      labels: ['state'],
+      labelNames: ['state'] as const,
+      registers,
     }),
-    ledger_settles: new HotCounter({
+    ledger_settles: new Counter({
       name: 'svc_ledger_settles_total',
       help: 'Resolved holds: settled, late, voided, gone.',
-      labels: ['state'],
+      labelNames: ['state'] as const,
+      registers,
     }),
   }
 }

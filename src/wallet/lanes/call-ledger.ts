@@ -82,7 +82,7 @@ export class CallLedger {
     try {
       const wait_ms = this.#options.hold_wait_ms ?? HOLD_WAIT_MS
       const row = await this.#askForRoom(request, { wait_ms })
-      this.#options.metrics.ledger_holds.add([row.state])
+      this.#options.metrics.ledger_holds.inc({ state: row.state })
       const hold = readHold(request, row)
       if (this.#lease.is_live) return hold
       this.#undo(request, 0)
@@ -105,12 +105,12 @@ export class CallLedger {
     checkHoldRequest(request)
     const { state, granted } = await this.#askForRoom(request, wait)
     if (state === 'granted' && granted !== null) {
-      this.#options.metrics.ledger_holds.add(['grown'])
+      this.#options.metrics.ledger_holds.inc({ state: 'grown' })
       return { state: 'grown', hold: { ...hold, amount: granted } }
     }
     if (state === 'too_late' || state === 'lease_lapsed')
       throw busy(`a hold did not grow: ${state}`)
-    this.#options.metrics.ledger_holds.add([state])
+    this.#options.metrics.ledger_holds.inc({ state })
     return { state: state === 'blocked' ? 'blocked' : 'refused' }
   }
 
@@ -134,7 +134,7 @@ export class CallLedger {
   async release(hold: Hold): Promise<boolean> {
     const row = await this.#laneOf(hold.wallet_id).settle({ hold })
     this.#waiters.wake(hold.wallet_id)
-    this.#options.metrics.ledger_settles.add([row.state])
+    this.#options.metrics.ledger_settles.inc({ state: row.state })
     return row.state === 'voided'
   }
 
@@ -163,7 +163,7 @@ export class CallLedger {
     const { hold } = request
     const row = await this.#laneOf(hold.wallet_id).settle({ hold, charge: request })
     this.#waiters.wake(hold.wallet_id)
-    this.#options.metrics.ledger_settles.add([row.state])
+    this.#options.metrics.ledger_settles.inc({ state: row.state })
     return row
   }
 
