@@ -8,7 +8,7 @@ import { mintId } from '../src/platform/tokens.ts'
 import type { Hold, SettleRequest } from '../src/wallet/holds.ts'
 import { holdOf, inParallel, makeLedger, makeWallets } from '../test/wallet/support.ts'
 
-const CALLS = Number(process.env['SVC_BENCH_SIZE_CALLS'] ?? 20_000)
+const CALLS = 50_000
 const TABLES = ['journal', 'usage_event', 'developer_earning', 'outbox']
 
 export async function printBytesOfCall(db: Db, url: string): Promise<void> {

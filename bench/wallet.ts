@@ -1,10 +1,12 @@
 // Speed of the ledger on a database of its own: hold and settle, every settle with its journal lines,
-// usage, earning and outbox row. Run with `npm run bench:wallet`.
+// usage, earning and outbox row; and what a call leaves on disk. Run with `npm run bench:wallet`. With `-- --lines <n>`
+// it compares an empty book with one of so many journal lines instead.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { Client } from 'pg'
 import { Db } from '../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
@@ -14,6 +16,8 @@ import { checkLedger } from '../src/wallet/check.ts'
 import type { Hold } from '../src/wallet/holds.ts'
 import type { CallLedger, CallLedgerOptions } from '../src/wallet/lanes/call-ledger.ts'
 import { chargeOf, holdOf, makeLedger, makeWallets, quantile } from '../test/wallet/support.ts'
+import { auditNewCalls, fillBook } from './wallet-book.ts'
+import { printBytesOfCall } from './wallet-size.ts'
 
 const SECONDS = Number(process.env['SVC_BENCH_SECONDS'] ?? 8)
 const CALLERS = 500
@@ -26,17 +30,60 @@ const server_url = process.env['SVC_BENCH_DATABASE_URL']
 const postgres = server_url
   ? { url: server_url, stop: async () => {} }
   : await startEmbeddedPostgres({ data_dir: folder, log: () => {} })
-const name = `bench_${process.pid}`
+const { lines } = parseArgs({ options: { lines: { type: 'string' } } }).values
 try {
-  await onServer(`create database ${name}`)
-  const url = new URL(postgres.url)
-  url.pathname = `/${name}`
-  await migrate(url.toString())
-  await measure(url.toString())
+  if (lines === undefined) {
+    await inDatabase('calls', measure)
+    await inDatabase('size', async (url) => {
+      const db = new Db({ url, pool_size: 4, application_name: 'svc bench' })
+      await printBytesOfCall(db, url)
+      await db.close()
+    })
+  } else {
+    await inDatabase('full', (full) =>
+      inDatabase('empty', (empty) => compareBooks({ full, empty }, Number(lines))),
+    )
+  }
 } finally {
-  await onServer(`drop database if exists ${name} with (force)`).catch(() => {})
   await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
+}
+
+async function inDatabase(purpose: string, work: (url: string) => Promise<void>): Promise<void> {
+  const name = `bench_${process.pid}_${purpose}`
+  const url = new URL(postgres.url)
+  url.pathname = `/${name}`
+  await onServer(`create database ${name}`)
+  try {
+    await migrate(url.toString())
+    await work(url.toString())
+  } finally {
+    await onServer(`drop database if exists ${name} with (force)`).catch(() => {})
+  }
+}
+
+/** In turns, so that what else the machine does falls on both. */
+async function compareBooks(urls: { full: string; empty: string }, count: number): Promise<void> {
+  await fillBook(urls.full, count)
+  await auditNewCalls(urls.full)
+  const rates = { full: [] as number[], empty: [] as number[] }
+  for (let round = 0; round < 3; round++) {
+    for (const book of ['empty', 'full'] as const) {
+      const db = new Db({ url: urls[book], pool_size: 4, application_name: 'svc bench' })
+      const wallets = await makeWallets(db, 100, WALLET_CREDITS)
+      const ledger = await makeLedger(db, urls[book])
+      await run(ledger, wallets, { callers: CALLERS, seconds: 1 })
+      const busy = await run(ledger, wallets, { callers: CALLERS, seconds: SECONDS })
+      const idle = await run(ledger, wallets, { callers: 1, seconds: 2 })
+      await ledger.close()
+      await db.close()
+      print(`${book} book, 100 wallets, 500 callers`, busy)
+      print(`${book} book, 100 wallets, 1 caller`, idle)
+      rates[book].push(busy.pairs / busy.seconds)
+    }
+  }
+  const ratio = quantile(rates.full, 0.5) / quantile(rates.empty, 0.5)
+  console.log(`pairs/s on the full book: ${ratio.toFixed(2)} of the empty one (medians)`)
 }
 
 async function measure(url: string): Promise<void> {

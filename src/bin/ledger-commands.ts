@@ -54,6 +54,7 @@ export async function runLedgerCommand(
       )
     case 'verify-archive':
       return await withParts((parts) => verify(parts, operand ?? ''))
+    case undefined:
     default:
       throw new UsageError(HELP)
   }

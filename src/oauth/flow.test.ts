@@ -199,7 +199,7 @@ test('the user sees what each app spent, caps it, and ends it', async () => {
   assert.deepEqual((await list()).json().data, [])
   const events = await sql(
     service.database_url,
-    'select kind, payload from outbox where wallet_id = $1 and kind like $2 order by id',
+    'select kind, payload from outbox where wallet_id = $1 and kind::text like $2 order by id',
     [person.user_id, 'user.%'],
   )
   assert.deepEqual(
@@ -214,7 +214,7 @@ test('an external id that moves to another user tells of the one who left and th
   await connectHosted(service, { app, user: after, external_user_id: 'seat-1' })
   const events = await sql(
     service.database_url,
-    'select kind, wallet_id from outbox where wallet_id = any ($1) and kind like $2 order by id',
+    'select kind, wallet_id from outbox where wallet_id = any ($1) and kind::text like $2 order by id',
     [[before.user_id, after.user_id], 'user.%'],
   )
   assert.deepEqual(

@@ -21,12 +21,6 @@ export function bucketOf(id: string): number {
   return rand_a >> SPARE_BITS
 }
 
-/** No id minted at this time or later is below it. */
-export function lowestIdAt(at: Date): string {
-  const time = at.getTime().toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
-}
-
 /** A fresh id that lives in the wallet's bucket: for holds, journal transactions and usage events. */
 export function mintWalletId(wallet_id: string, at: Date): string {
   const tag = (bucketOf(wallet_id) << SPARE_BITS) | randomInt(1 << SPARE_BITS)

@@ -76,10 +76,13 @@ export const RANGE_PROOFS: readonly Statement<ProofRow>[] = [
   ),
   proof(
     'wallet.prove_transactions_sum_to_zero',
-    `select sum(amount) <> 0 as differs, format('transaction %s: %s', tx, sum(amount)) as what
-     from journal
-     where ${LINES}
-     group by bucket, tx`,
+    `select total <> 0 as differs, format('transaction %s: %s', tx, total) as what
+     from (
+       select tx, sum(amount) as total
+       from journal
+       where ${LINES}
+       group by bucket, tx
+     ) summed`,
   ),
   proof(
     'wallet.prove_buckets_sum_to_zero',

@@ -28,9 +28,6 @@ export type Proof = {
 
 export type LedgerReport = { ok: boolean; proofs: Proof[] }
 
-/** Buckets that are proved together: bounds the memory of one statement. */
-const GROUP_SIZE = 16
-
 /**
  * All buckets unless told otherwise; what spans buckets is proved only when all are. A bounded check ends at
  * the session's statement time-out: a snapshot that lives long slows down hot wallets.
@@ -68,9 +65,10 @@ export function reportOf(proofs: Proof[]): LedgerReport {
 
 /** What a stretch of time must be by itself, in every bucket and over all of them. */
 export async function proveRange(tx: Tx, range: Range): Promise<Proof[]> {
-  const made = await proveAll(tx, RANGE_PROOFS, { buckets: ALL_BUCKETS, range })
-  made.push(...(await proveWhole(tx, BOOK_RANGE_PROOFS, range)))
-  return made
+  return await proveAll(tx, [...RANGE_PROOFS, ...BOOK_RANGE_PROOFS], {
+    buckets: ALL_BUCKETS,
+    range,
+  })
 }
 
 export type Extent = { buckets: readonly number[]; range?: Range }
@@ -81,7 +79,7 @@ export async function proveAll(
   extent: Extent,
 ): Promise<Proof[]> {
   const made: Proof[] = []
-  for (const statement of statements) made.push(await proveInGroups(tx, statement, extent))
+  for (const statement of statements) made.push(await prove(tx, statement, extent))
   return made
 }
 
@@ -93,37 +91,12 @@ async function openRange(tx: Tx): Promise<Range> {
 
 async function proveBookIn(tx: Tx, range: Range): Promise<Proof[]> {
   return [
-    ...(await proveWhole(tx, BOOK_RANGE_PROOFS, range)),
-    ...(await proveWhole(tx, BOOK_PRESENT_PROOFS)),
+    ...(await proveAll(tx, BOOK_RANGE_PROOFS, { buckets: ALL_BUCKETS, range })),
+    ...(await proveAll(tx, BOOK_PRESENT_PROOFS, { buckets: ALL_BUCKETS })),
   ]
 }
 
-async function proveWhole(
-  tx: Tx,
-  statements: readonly Statement<ProofRow>[],
-  range?: Range,
-): Promise<Proof[]> {
-  const made: Proof[] = []
-  for (const statement of statements) {
-    made.push(await prove(tx, statement, { buckets: ALL_BUCKETS, ...(range && { range }) }))
-  }
-  return made
-}
-
-async function proveInGroups(
-  tx: Tx,
-  statement: Statement<ProofRow>,
-  { buckets, range }: Extent,
-): Promise<Proof> {
-  const total: Proof = { name: proofName(statement), checked: 0, differences: 0, first: null }
-  for (let start = 0; start < buckets.length; start += GROUP_SIZE) {
-    const group = buckets.slice(start, start + GROUP_SIZE)
-    addProof(total, await prove(tx, statement, { buckets: group, ...(range && { range }) }))
-  }
-  return total
-}
-
-/** What was proved in pieces is one proof. */
+/** What was proved month by month is one proof. */
 export function addProof(total: Proof, part: Omit<Proof, 'name'>): void {
   total.checked += part.checked
   total.differences += part.differences

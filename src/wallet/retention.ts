@@ -45,7 +45,8 @@ export async function forgetOldRows(
     [DELETE_OLD_SPEND_COUNTERS, [ALL_BUCKETS, before(FORGET_SPEND_AFTER_MS), BATCH_SIZE]],
   ]
   for (const [statement, values] of rules) {
-    for (let batch = 0; batch < BATCHES && !signal?.aborted; batch++) {
+    for (let batch = 0; batch < BATCHES; batch++) {
+      if (signal?.aborted) return
       if ((await db.run(statement, values)).length < BATCH_SIZE) break
     }
   }

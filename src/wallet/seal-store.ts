@@ -155,24 +155,25 @@ export function copyPart(part: SealPart, month: Month): string {
 export const SEALED_PROOFS: readonly Statement<ProofRow>[] = [
   proof(
     'wallet.prove_closing_is_opening_and_lines',
-    `select s.balance is distinct from coalesce(o.balance, 0) + j.total
-         or s.seq is distinct from coalesce(o.seq, 0) + j.lines as differs,
-       format('wallet %s: closes at %s, line %s; opened at %s, then %s in %s lines',
-         coalesce(s.wallet_id, j.owner), s.balance, s.seq, o.balance, j.total, j.lines) as what
+    `select c.balance is distinct from coalesce(o.balance, 0) + c.total
+         or c.seq is distinct from coalesce(o.seq, 0) + c.lines as differs,
+       format('wallet %s: closes at %s, line %s; opened at %s, then %s in %s lines', c.wallet_id, c.balance, c.seq,
+         o.balance, c.total, c.lines) as what
      from (
-       select * from wallet_seal
-       where bucket = any ($1::smallint[]) and month = ($2::timestamptz at time zone 'UTC')::date
-     ) s
-     full join (
-       select bucket, owner, sum(amount)::bigint as total, count(*) as lines
-       from journal
-       where ${LINES} and account = 'wallet'
-       group by bucket, owner
-     ) j on j.bucket = s.bucket and j.owner = s.wallet_id
-     left join lateral (${opening({
-       bucket: 'coalesce(s.bucket, j.bucket)',
-       id: 'coalesce(s.wallet_id, j.owner)',
-     })}) o on true`,
+       select coalesce(s.bucket, j.bucket) as bucket, coalesce(s.wallet_id, j.owner) as wallet_id, s.balance, s.seq,
+         j.total, j.lines
+       from (
+         select * from wallet_seal
+         where bucket = any ($1::smallint[]) and month = ($2::timestamptz at time zone 'UTC')::date
+       ) s
+       full join (
+         select bucket, owner, sum(amount)::bigint as total, count(*) as lines
+         from journal
+         where ${LINES} and account = 'wallet'
+         group by bucket, owner
+       ) j on j.bucket = s.bucket and j.owner = s.wallet_id
+     ) c
+     left join lateral (${opening({ bucket: 'c.bucket', id: 'c.wallet_id' })}) o on true`,
   ),
   proof(
     'wallet.prove_account_totals_add_up',

@@ -4,13 +4,15 @@
 import type { Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { formatDollars } from '../platform/money.ts'
-import { bucketOf, lowestIdAt, timeOf } from './bucket.ts'
+import { bucketOf, timeOf } from './bucket.ts'
 import {
   LOCK_WALLET,
   OPEN_SPEND_COUNTER,
   SELECT_SPENT,
   type SpentRow,
   type SpentThroughAppRow,
+  SUM_SPENT_SINCE,
+  SUM_SPENT_THROUGH_APP,
   SUM_SPENT_THROUGH_APPS,
 } from './store.ts'
 
@@ -121,12 +123,7 @@ export async function spentThroughApps(
   asked: { account_id: string; from: Date },
 ): Promise<SpentThroughAppRow[]> {
   const { account_id, from } = asked
-  return await db.run(SUM_SPENT_THROUGH_APPS, [
-    bucketOf(account_id),
-    account_id,
-    from,
-    lowestIdAt(from),
-  ])
+  return await db.run(SUM_SPENT_THROUGH_APPS, [bucketOf(account_id), account_id, from])
 }
 
 /**
@@ -134,8 +131,9 @@ export async function spentThroughApps(
  * what the user was charged through the app this month, also by calls that ran while there was no cap;
  * `held` is left alone. Answers what was spent.
  *
- * It is exact because the wallet's row is locked first, as everywhere: no settle of this wallet is under way
- * then, and the sum sees all that were. Calls that run at that moment were placed without the cap. They
+ * The month is summed before the wallet's row is locked, together with how far its chain had come. Under the lock no
+ * settle of this wallet is under way, and only what was posted since is added: a wallet with many calls is not kept
+ * from the next one while they are counted. Calls that run at that moment were placed without the cap. They
  * are settled without it too, and the counter does not have them; setting the cap again would bring it up.
  */
 export async function openSpendCounter(
@@ -144,22 +142,15 @@ export async function openSpendCounter(
 ): Promise<bigint> {
   const { owner_id, account_id, client_id, at } = cap
   const { bucket, period } = spendCounter({ owner_id, account_id, period: 'month' }, at)
+  const app = [bucket, account_id, client_id, startOfMonth(at, 0), startOfMonth(at, 1)]
+  const [before] = await tx.run(SUM_SPENT_THROUGH_APP, app)
   const locked = await tx.run(LOCK_WALLET, [bucket, account_id])
-  if (locked.length === 0)
+  if (!before || locked.length === 0)
     throw new ApiError('user_not_found', { detail: `no wallet ${account_id}` })
-  const from = startOfMonth(at, 0)
   // A statement of its own: it then sees what the lock waited for.
-  const rows = await tx.run(OPEN_SPEND_COUNTER, [
-    bucket,
-    owner_id,
-    period,
-    account_id,
-    client_id,
-    lowestIdAt(from),
-    from,
-    startOfMonth(at, 1),
-  ])
-  return requireRow(rows[0]).spent
+  const [since] = await tx.run(SUM_SPENT_SINCE, [...app, before.seq])
+  const spent = before.spent + requireRow(since).spent
+  return requireRow((await tx.run(OPEN_SPEND_COUNTER, [bucket, owner_id, period, spent]))[0]).spent
 }
 
 export function startOfMonth(at: Date, months_later = 0): Date {

@@ -285,18 +285,46 @@ export const LOCK_WALLET = statement<{ id: string }>(
    for no key update`,
 )
 
+// One snapshot: the sum has exactly the calls that were posted up to `seq`.
+export const SUM_SPENT_THROUGH_APP = statement<Pick<SpentRow, 'spent'> & { seq: bigint }>(
+  'wallet.sum_spent_through_app',
+  `select w.seq, (
+     select coalesce(sum(u.credits_used), 0)::bigint
+     from usage_event u
+     where u.bucket = $1::smallint
+       and u.wallet_id = $2::uuid
+       and u.client_id = $3::text
+       and u.at >= $4::timestamptz
+       and u.at < $5::timestamptz
+   ) as spent
+   from wallet w
+   where w.bucket = $1::smallint and w.id = $2::uuid`,
+)
+
+export const SUM_SPENT_SINCE = statement<Pick<SpentRow, 'spent'>>(
+  'wallet.sum_spent_since',
+  `select coalesce(sum(u.credits_used), 0)::bigint as spent
+   from journal j
+   cross join lateral (
+     select credits_used, client_id, at
+     from usage_event
+     where bucket = j.bucket and id = j.tx and at = id_time(j.tx)
+     limit 1
+   ) u
+   where j.bucket = $1::smallint
+     and j.owner = $2::uuid
+     and j.wallet_seq > $6::bigint
+     and j.kind = 'usage'
+     and u.client_id = $3::text
+     and u.at >= $4::timestamptz
+     and u.at < $5::timestamptz`,
+)
+
 // Never lowered: what was counted was charged.
 export const OPEN_SPEND_COUNTER = statement<Pick<SpentRow, 'spent'>>(
   'wallet.open_spend_counter',
   `insert into spend_counter (bucket, owner_id, period, spent, held)
-   select $1::smallint, $2::uuid, $3::date, coalesce(sum(u.credits_used), 0)::bigint, 0
-   from usage_event u
-   where u.bucket = $1::smallint
-     and u.wallet_id = $4::uuid
-     and u.client_id = $5::text
-     and u.id >= $6::uuid
-     and u.at >= $7::timestamptz
-     and u.at < $8::timestamptz
+   values ($1::smallint, $2::uuid, $3::date, $4::bigint, 0)
    on conflict (bucket, owner_id, period) do update
    set spent = greatest(spend_counter.spent, excluded.spent)
    returning spent`,

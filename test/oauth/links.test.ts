@@ -53,7 +53,7 @@ async function eventsOf(...people: Person[]): Promise<string[]> {
   const rows = await sql<{ kind: string; wallet_id: string; client_id: string }>(
     service.database_url,
     `select kind, wallet_id, payload ->> 'client_id' as client_id from outbox
-     where wallet_id = any ($1) and kind like 'user.%' order by id`,
+     where wallet_id = any ($1) and kind::text like 'user.%' order by id`,
     [people.map((person) => person.user_id)],
   )
   return rows.map((row) => {

@@ -67,7 +67,7 @@ test('O18: a code sent four times at once gives at most one answer, and then not
   assert.deepEqual([await count('oauth_access_token'), await count('oauth_refresh_token')], [0, 0])
   const events = await sql<{ kind: string }>(
     database_url,
-    'select kind from outbox where wallet_id = $1 and kind like $2 order by id',
+    'select kind from outbox where wallet_id = $1 and kind::text like $2 order by id',
     [user.user_id, 'user.%'],
   )
   assert.deepEqual(

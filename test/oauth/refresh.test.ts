@@ -98,7 +98,7 @@ test('one family’s end leaves the user’s other families alone, and nobody is
   await refreshed(safe.refresh_token)
   const [last] = await sql<{ kind: string }>(
     service.database_url,
-    'select kind from outbox where wallet_id = $1 and kind like $2 order by id desc limit 1',
+    'select kind from outbox where wallet_id = $1 and kind::text like $2 order by id desc limit 1',
     [user.user_id, 'user.%'],
   )
   assert.equal(last?.kind, 'user.connected')
