@@ -10,8 +10,9 @@
 --   no_wallet, conflict (the id is another wallet's hold): a bug of the caller
 -- An item with p_held has a hold that grows. With 0 there is none yet, and it gets a part of the room, so that
 -- calls beside it have room too; otherwise its open hold is raised to p_min or more. A hold that has p_min already
--- stays as it is, so this may be repeated as well. `ceiling` in the answer is what the wallet and the limits could
--- pay for it if nobody else spent anything, `wallet_held` what all calls hold.
+-- stays as it is, so this may be repeated as well. Where it has less than
+-- p_max, `ceiling` in the answer is what the wallet and the limits could pay for it if nobody else spent anything,
+-- and `wallet_held` what all calls hold.
 -- Any number of limits may bind an item: p_limit_items has the place of the item that each limit binds, those
 -- of one item side by side and no counter twice.
 -- Plans are made once and pinned to index look-ups: they do not depend on the statistics of tables that
@@ -29,11 +30,12 @@ declare
   r record;
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint;
   l_counters integer[]; l_spent bigint[]; l_held bigint[]; l_first integer; l integer; k integer;
-  room bigint; own bigint; v_state text; v_granted bigint; v_added bigint; v_limit_owner_id uuid; v_ceiling bigint;
+  room bigint; v_state text; v_granted bigint; v_added bigint; v_limit_owner_id uuid;
   -- Answers stand at the place of their item, so that columns zip without a join.
   o_states text[] := array_fill(null::text, array[cardinality(p_ids)]);
   o_granted bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
-  o_added bigint[] := o_granted; o_ceilings bigint[] := o_granted; o_wallet_held bigint[] := o_granted;
+  -- Of holds that grow and do not have all they may; mostly there are none.
+  nothing bigint[] := o_granted; o_added bigint[]; o_ceilings bigint[]; o_wallet_held bigint[];
   o_limit_owner_ids uuid[] := array_fill(null::uuid, array[cardinality(p_ids)]);
   u_buckets smallint[]; u_ids uuid[]; u_held bigint[];
   with_limits boolean := p_limit_items <> '{}';
@@ -66,14 +68,12 @@ begin
       w_bucket := r.bucket; w_id := r.wallet_id; w_posted := r.posted; w_held := r.held;
     end if;
 
-    room := w_posted - w_held; v_granted := null; v_limit_owner_id := null; v_ceiling := w_posted;
-    own := coalesce(r.open_amount, 0);
+    room := w_posted - w_held; v_granted := null; v_added := 0; v_limit_owner_id := null;
     if with_limits then
       l_first := array_position(p_limit_items, r.item); l := l_first;
       while p_limit_items[l] = r.item loop
         k := l_counters[l];
         room := least(room, p_limit_credits[l] - l_spent[k] - l_held[k]);
-        v_ceiling := least(v_ceiling, p_limit_credits[l] - l_spent[k]);
         if v_limit_owner_id is null and p_limit_credits[l] - l_spent[k] < r.min then
           v_limit_owner_id := p_limit_owner_ids[l];
         end if;
@@ -85,25 +85,20 @@ begin
       v_state := 'no_wallet';
     elsif r.open_wallet_id <> r.wallet_id then
       v_state := 'conflict';
-      v_granted := own;
-    elsif own >= r.min or own > 0 and r.growing_from is null then
+      v_granted := r.open_amount;
+    elsif r.open_amount >= r.min or r.open_amount is not null and r.growing_from is null then
       v_state := 'repeated';
-      v_granted := own;
-    elsif own = 0 and r.growing_from > 0 then
+      v_granted := r.open_amount;
+    elsif r.open_amount is null and r.growing_from > 0 then
       v_state := 'gone';
-    elsif room >= r.min - own then
-      v_state := 'granted';
-      v_added := least(r.max - own, room);
+    elsif room >= r.min - coalesce(r.open_amount, 0) then
+      v_state := case when r.open_amount is null then 'granted' else 'grown' end;
+      v_added := least(r.max - coalesce(r.open_amount, 0), room);
       -- A small part of the room is not worth a second question; of a large one, each takes an eighth.
-      if r.growing_from is not null and r.max - own > room / 4 then
-        v_added := least(v_added, greatest(r.min - own, room / 8));
+      if r.growing_from is not null and v_added > room / 4 then
+        v_added := least(v_added, greatest(r.min - coalesce(r.open_amount, 0), room / 8));
       end if;
-      if own > 0 then
-        v_state := 'grown';
-        expected := expected + 1;
-      end if;
-      v_granted := own + v_added;
-      o_added[r.item] := v_added;
+      v_granted := coalesce(r.open_amount, 0) + v_added;
       w_held := w_held + v_added;
       if with_limits and l_first is not null then
         foreach k in array l_counters[l_first:l - 1] loop
@@ -119,8 +114,20 @@ begin
       v_state := 'blocked';
     end if;
     o_states[r.item] := v_state; o_granted[r.item] := v_granted;
-    if r.growing_from is not null then
-      o_ceilings[r.item] := v_ceiling; o_wallet_held[r.item] := w_held;
+
+    if r.growing_from > 0 or r.growing_from = 0 and v_granted is distinct from r.max then
+      if o_added is null then
+        o_added := nothing; o_ceilings := nothing; o_wallet_held := nothing;
+      end if;
+      o_added[r.item] := v_added; o_ceilings[r.item] := w_posted; o_wallet_held[r.item] := w_held;
+      if with_limits and l_first is not null then
+        for i in l_first..l - 1 loop
+          o_ceilings[r.item] := least(o_ceilings[r.item], p_limit_credits[i] - l_spent[l_counters[i]]);
+        end loop;
+      end if;
+      if v_state = 'grown' then
+        expected := expected + 1;
+      end if;
     end if;
   end loop;
   if w_id is not null then
@@ -159,10 +166,10 @@ begin
 
   if with_limits then
     perform add_spend(array_agg(u.bucket), array_agg(u.owner_id), array_agg(u.period),
-      array_agg(0::bigint), array_agg(o_added[u.item]))
+      array_agg(0::bigint), array_agg(coalesce(o_added[u.item], o_granted[u.item])))
     from unnest(p_limit_items, p_limit_buckets, p_limit_owner_ids, p_limit_periods)
       as u (item, bucket, owner_id, period)
-    where o_added[u.item] is not null;
+    where o_states[u.item] in ('granted', 'grown');
   end if;
 
   return query
