@@ -63,7 +63,7 @@ export async function auditNewCalls(url: string): Promise<void> {
       const hold = await ledger.hold(holdOf(wallets[index % wallets.length] ?? '', 1_000n))
       await ledger.settle(chargeOf(hold, 110n, 100n))
     })
-    await ledger.close()
+    await ledger.stop()
     await time(`one bucket audited after ${NEW_CALLS} new calls`, () =>
       checkLedger(db, { buckets: [bucketOf(wallets[0] ?? '')], bounded: true }),
     )

@@ -75,7 +75,7 @@ async function compareBooks(urls: { full: string; empty: string }, count: number
       await run(ledger, wallets, { callers: CALLERS, seconds: 1 })
       const busy = await run(ledger, wallets, { callers: CALLERS, seconds: SECONDS })
       const idle = await run(ledger, wallets, { callers: 1, seconds: 2 })
-      await ledger.close()
+      await ledger.stop()
       await db.close()
       print(`${book} book, 100 wallets, 500 callers`, busy)
       print(`${book} book, 100 wallets, 1 caller`, idle)

@@ -20,6 +20,10 @@ export class Answer {
   #reply: UpstreamReply | undefined
   #frames: AsyncIterator<UpstreamFrame[]> | undefined
   #first: UpstreamFrame[] | undefined
+  /** What has come and waits for room; the first of them is counted already. */
+  #uncovered: UpstreamFrame[] = []
+  /** Whether anything was passed on that a client can have seen. */
+  #passed_on = false
   #first_byte_ms: number | undefined
   /** Names the call where the provider sends no request id. */
   #answer_id: string | undefined
@@ -74,9 +78,10 @@ export class Answer {
   /** The next frames that came together; undefined at the end and after a fault. */
   async read(): Promise<UpstreamFrame[] | undefined> {
     const first = this.#first
-    if (!first) return await this.#pull()
     this.#first = undefined
-    return first
+    const frames = first ?? (await this.#pull())
+    if (frames) this.#passed_on = this.#meter.has_output
+    return frames
   }
 
   /** It cannot be passed on any further: ends the provider's work, and what came before still counts. */
@@ -117,7 +122,7 @@ export class Answer {
   }
 
   get #delivered(): boolean {
-    return this.#streamed && this.#meter.has_output
+    return this.#streamed && this.#passed_on
   }
 
   #outcome(): CallRecord['outcome'] {
@@ -130,6 +135,9 @@ export class Answer {
   async #pull(): Promise<UpstreamFrame[] | undefined> {
     if (this.fault || !this.#frames || this.#out_of_credits) return undefined
     try {
+      if (this.#growth && this.#uncovered.length > 0) {
+        return await this.#takeCovered(this.#uncovered, this.#growth)
+      }
       const { done, value } = await this.#frames.next()
       if (done) return undefined
       this.#first_byte_ms ??= this.#elapsed()
@@ -142,18 +150,27 @@ export class Answer {
     }
   }
 
-  /** Frame by frame, because several may have come while the hold waited for room. */
+  /**
+   * Frame by frame, because much may have come at once. What is covered is passed on before the first frame that
+   * is not waits for room.
+   */
   async #takeCovered(frames: UpstreamFrame[], growth: HoldGrowth): Promise<UpstreamFrame[]> {
-    for (const [index, { events }] of frames.entries()) {
-      this.#observe(events)
-      const is_covered = await growth.covers(this.#meter)
+    for (const [index, frame] of frames.entries()) {
+      if (frame !== this.#uncovered[0]) this.#observe(frame.events)
+      if (growth.covers(this.#meter)) continue
+      if (index > 0) {
+        this.#uncovered = frames.slice(index)
+        return frames.slice(0, index)
+      }
+      const has_room = await growth.waitForRoom(this.#meter)
       const is_over = this.#departure.signal.aborted
-      if (is_covered && !is_over) continue
+      if (has_room && !is_over) continue
       if (is_over) this.#fail(new Error('the call was ended while its hold waited for room'))
       else this.#out_of_credits = true
       await this.#frames?.return?.()
-      return frames.slice(0, index + 1)
+      return [frame]
     }
+    this.#uncovered = []
     return frames
   }
 

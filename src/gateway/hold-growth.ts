@@ -44,10 +44,15 @@ export function mayGrow(
   upstream_dialect: ClientDialect | undefined,
 ): boolean {
   const { n, stream, original } = request
+  const { dialect, body } = original
   const policy = disconnectPolicy(model, { reasons: thinks(request), stream: true })
-  // Of a prediction, tokens that were rejected are paid for and never seen.
-  if (policy !== 'cancel' || n > 1 || original.body['prediction'] !== undefined) return false
-  return stream || original.dialect !== upstream_dialect || !needsOwnReply(original.body)
+  if (policy !== 'cancel' || n > 1 || hidesTokens(body)) return false
+  return stream || dialect !== upstream_dialect || !needsOwnReply(body)
+}
+
+/** Rejected tokens of a prediction are paid for and never seen, nor are thoughts, which may be the model's choice. */
+function hidesTokens(body: JsonRecord): boolean {
+  return body['prediction'] !== undefined || recordOf(body['thinking'])['type'] === 'adaptive'
 }
 
 /** Whether something is asked for that only the provider's own JSON can carry. */
@@ -89,16 +94,15 @@ export class HoldGrowth {
     this.#signal = signal
   }
 
-  /** Whether what was counted may be passed on; false: the answer ends here. */
-  async covers(meter: Meter): Promise<boolean> {
+  /** Whether what was counted is covered by what is held. Asks for more in good time. */
+  covers(meter: Meter): boolean {
     if (meter.characters < this.#count_again_at || meter.stopped) return true
     const tokens = meter.countOutput()
     const used = this.#priceOf(tokens, meter)
     const ahead_tokens = Math.ceil((tokens * AHEAD_PERCENT) / 100) + AHEAD_TOKENS
     const ahead = this.#priceOf(ahead_tokens, meter)
     if (ahead > this.#held) this.#askAhead(ahead)
-    if (used > this.#held) await this.#asking
-    if (used > this.#held && !(await this.#waitForRoom(used))) return false
+    if (used > this.#held) return false
     const next = ahead < this.#held ? ahead : used
     const token_price = Number(this.#priceOf(tokens + 1_000, meter, false) - used) / 1_000
     const tokens_left = Number(this.#held - next) / Math.max(token_price, 1e-6)
@@ -106,6 +110,21 @@ export class HoldGrowth {
     // With all of it held, the provider's own limit is the bound.
     const is_full = this.#held >= this.#terms.max_credits
     this.#count_again_at = is_full ? Number.POSITIVE_INFINITY : meter.characters + unseen
+    return true
+  }
+
+  /** False: there is none, and the answer ends here. True also when the call is over: its reader finds out. */
+  async waitForRoom(meter: Meter): Promise<boolean> {
+    await this.#asking
+    const used = this.#priceOf(meter.countOutput(), meter)
+    const give_up_at = performance.now() + OUTAGE_WAIT_MS
+    while (used > this.#held) {
+      const state = await this.#ask(used, this.#parts.growth.wait_ms)
+      if (this.#signal.aborted) return true
+      if (state === 'blocked' || state === 'refused') return false
+      if (state === 'unknown' && performance.now() >= give_up_at) return false
+      if (state === 'unknown') await sleep(OUTAGE_PAUSE_MS)
+    }
     return true
   }
 
@@ -131,17 +150,6 @@ export class HoldGrowth {
       if (state !== 'grown') this.#ask_ahead_at = performance.now() + REFUSED_PAUSE_MS
       this.#asking = undefined
     })
-  }
-
-  /** True also when the call is over meanwhile: that is for whoever reads it to find out. */
-  async #waitForRoom(credits: bigint): Promise<boolean> {
-    const give_up_at = performance.now() + OUTAGE_WAIT_MS
-    for (;;) {
-      const state = await this.#ask(credits, this.#parts.growth.wait_ms)
-      if (state === 'grown' || this.#signal.aborted) return true
-      if (state !== 'unknown' || performance.now() >= give_up_at) return false
-      await sleep(OUTAGE_PAUSE_MS)
-    }
   }
 
   /** `unknown`: the ledger did not answer, so what was held before is all that can be counted on. */

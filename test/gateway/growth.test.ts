@@ -107,48 +107,50 @@ describe('a call whose hold cannot grow any more', () => {
   const kinds = SHAPES.flatMap((shape) =>
     (['gpt-4o', MODEL] as const).map((model) => ({ ...shape, model })),
   )
-  for (const { model, dialect, stream, name } of kinds) {
-    test(`ends as at its limit and costs what it held (${model}, ${name})`, async () => {
-      const { customer, key, blockage, room } = await blockedWallet(model)
-      gateway.parts.growth.wait_ms = 300
-      try {
+  test('ends as at its limit and costs what it held', async () => {
+    gateway.parts.growth.wait_ms = 300
+    await Promise.all(
+      kinds.map(async ({ model, dialect, stream, name }) => {
+        const what = `${model}, ${name}`
+        const { customer, key, blockage, room } = await blockedWallet(model)
         const prompt = `${mark()} [[sandbox:tokens=900]]`
         const reply = await ask(gateway.url, { key: key.key, dialect, stream, prompt, model })
         assert.equal(reply.status, 200, reply.text)
-        assert.match(endOf(reply) ?? '', /^(length|max_tokens)$/)
+        assert.match(endOf(reply) ?? '', /^(length|max_tokens)$/, what)
         const used = BigInt(svcOf(reply).credits_used)
-        assert.ok(used <= room && used > (room * 95n) / 100n, `${used} of ${room}`)
+        assert.ok(used <= room && used > (room * 95n) / 100n, `${used} of ${room}: ${what}`)
         const [row] = await usageOf(gateway, key.id)
-        assert.deepEqual([row?.outcome, row?.estimated], ['out_of_credits', true])
-        assert.equal(usageIn(reply), row?.output_tokens)
-      } finally {
-        gateway.parts.growth.wait_ms = GROWTH_WAIT_MS
+        assert.deepEqual([row?.outcome, row?.estimated], ['out_of_credits', true], what)
+        assert.equal(usageIn(reply), row?.output_tokens, what)
         await gateway.parts.call_ledger.release(blockage)
-      }
-      assert.equal((await balanceOf(gateway, customer.account_id)).held, 0n)
+        assert.equal((await balanceOf(gateway, customer.account_id)).held, 0n)
+      }),
+    ).finally(() => {
+      gateway.parts.growth.wait_ms = GROWTH_WAIT_MS
     })
+  })
 
-    test(`waits for room and goes on when others give it back (${model}, ${name})`, async () => {
-      const { key, blockage } = await blockedWallet(model)
-      const prompt = `${mark()} [[sandbox:tokens=900]]`
-      const answered = ask(gateway.url, { key: key.key, dialect, stream, prompt, model })
-      await wait(500)
-      await gateway.parts.call_ledger.release(blockage)
-      const reply = await answered
-      assert.match(endOf(reply) ?? '', /^(stop|end_turn)$/)
-      const exact = costOf(model, { input: promptTokensOf(prompt), output: 900 })
-      assert.equal(BigInt(svcOf(reply).credits_used), exact)
-    })
-  }
+  test('waits for room and goes on when others give it back', async () => {
+    await Promise.all(
+      kinds.map(async ({ model, dialect, stream, name }) => {
+        const { customer, key, blockage, room } = await blockedWallet(model)
+        const prompt = `${mark()} [[sandbox:tokens=900]]`
+        const answered = ask(gateway.url, { key: key.key, dialect, stream, prompt, model })
+        await isStuck(customer.account_id, blockage.amount + room)
+        await gateway.parts.call_ledger.release(blockage)
+        const reply = await answered
+        assert.match(endOf(reply) ?? '', /^(stop|end_turn)$/, `${model}, ${name}`)
+        const exact = costOf(model, { input: promptTokensOf(prompt), output: 900 })
+        assert.equal(BigInt(svcOf(reply).credits_used), exact)
+      }),
+    )
+  })
 
   test('is given up at once when its client leaves while it waits', async () => {
     const { customer, key, blockage, room } = await blockedWallet(MODEL)
     const prompt = `${mark()} [[sandbox:tokens=900]]`
     const request = openChat(gateway.url, { key: key.key, model: MODEL, prompt, stream: true })
-    const isStuck = async () => {
-      return (await balanceOf(gateway, customer.account_id)).held > blockage.amount + room - 1_000n
-    }
-    await eventually('it waits for room', isStuck)
+    await isStuck(customer.account_id, blockage.amount + room)
     request.destroy()
     const row = await onlyUsageOf(gateway, key.id)
     assert.deepEqual([row.outcome, row.estimated], ['client_left', true])
@@ -156,6 +158,45 @@ describe('a call whose hold cannot grow any more', () => {
     await gateway.parts.call_ledger.release(blockage)
   })
 })
+
+test('a whole answer that the provider breaks off, or our own stop while it waits, costs nothing', async () => {
+  const { customer, key, blockage } = await blockedWallet(MODEL)
+  const before = await balanceOf(gateway, customer.account_id)
+  const prompt = `${mark()} [[sandbox:tokens=200]] [[sandbox:cut]]`
+  const broken = await chat(gateway.url, { key: key.key, model: MODEL, prompt })
+  assert.deepEqual([broken.status, broken.headers['x-should-retry']], [503, undefined])
+  assert.deepEqual(await balanceOf(gateway, customer.account_id), before)
+
+  await gateway.parts.call_ledger.release(blockage)
+
+  const stopping = await startGateway({}, { database_url: gateway.database_url })
+  const waiting = await Promise.all(
+    [false, true].map(async (stream) => {
+      const small = await blockedWallet(MODEL)
+      const long = `${mark()} [[sandbox:tokens=900]]`
+      const ask = { key: small.key.key, model: MODEL, prompt: long, stream }
+      const reply = chat(stopping.url, ask)
+      await isStuck(small.customer.account_id, small.blockage.amount + small.room)
+      return { ...small, stream, reply }
+    }),
+  )
+  await stopping.parts.running.finish(0)
+  for (const { stream, reply, ...small } of waiting) {
+    const told = await reply
+    assert.deepEqual([told.status, codeOf(told)], [stream ? 200 : 503, 'service_unavailable'])
+    const rows = await usageOf(gateway, small.key.id)
+    const outcomes = rows.map(({ outcome }) => outcome)
+    assert.deepEqual(outcomes, stream ? ['service_stopped'] : [])
+    await gateway.parts.call_ledger.release(small.blockage)
+  }
+  await stopping.close()
+})
+
+/** Waits until nearly all of it is held. */
+async function isStuck(account_id: string, credits: bigint): Promise<void> {
+  const isHeld = async () => (await balanceOf(gateway, account_id)).held > (credits * 99n) / 100n
+  await eventually('the hold has grown as far as it can', isHeld)
+}
 
 /** Another call holds most of the wallet, and the answer would need more than is left. */
 async function blockedWallet(model: ModelName) {

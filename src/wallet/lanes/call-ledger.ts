@@ -198,6 +198,7 @@ export class CallLedger {
     const give_up_at = performance.now() + wait.wait_ms
     let in_vain = 0
     for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
+      if (in_vain > 0) poll_ms = POLL_START_MS
       await this.#waiters.pause(waiter, poll_ms)
       const row = await this.#ask(request)
       if (row.state !== 'blocked' || performance.now() >= give_up_at) return row

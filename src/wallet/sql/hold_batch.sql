@@ -12,8 +12,8 @@
 -- A hold may grow (held_credits): a new one gets a part of the room, so that calls beside it have room too, and an open
 -- one is raised to min or more. Where it would take more than a quarter of the room, it takes its minimum or an eighth
 -- of the room, whichever is more, and comes back. A hold that has min already stays as it is, so this may be repeated as
--- well. `ceiling` in the answer is what the wallet and the limits could pay for it if nobody else spent anything,
--- `wallet_held` what all calls hold.
+-- well. Where it has less than max, `ceiling` in the answer is what the wallet and the limits could pay for it if
+-- nobody else spent anything, and `wallet_held` what all calls hold.
 -- Any number of limits may bind an item, no counter twice.
 -- Plans are made once and pinned to index look-ups: they do not depend on the statistics of tables that change shape,
 -- and a batch of one is not planned anew each time.
@@ -29,7 +29,7 @@ declare
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint;
   limit_items integer[]; l_counters integer[]; l_spent bigint[]; l_held bigint[];
   l_first integer; l integer; k integer;
-  own bigint; room bigint; v_state text; v_added bigint; v_limit_owner_id uuid; v_ceiling bigint;
+  own bigint; room bigint; v_state text; v_added bigint; v_limit_owner_id uuid;
   -- Answers stand at the place of their item, so that columns zip without a join.
   o_states text[] := array_fill(null::text, array[cardinality(p_holds)]);
   o_granted bigint[] := array_fill(null::bigint, array[cardinality(p_holds)]);
@@ -76,13 +76,11 @@ begin
     end if;
 
     own := coalesce(r.open_amount, 0); room := w_posted - w_held; v_added := 0; v_limit_owner_id := null;
-    v_ceiling := w_posted;
     if with_limits then
       l_first := array_position(limit_items, r.item); l := l_first;
       while limit_items[l] = r.item loop
         k := l_counters[l];
         room := least(room, (p_limits[l]).limit_credits - l_spent[k] - l_held[k]);
-        v_ceiling := least(v_ceiling, (p_limits[l]).limit_credits - l_spent[k]);
         if v_limit_owner_id is null and (p_limits[l]).limit_credits - l_spent[k] < r.min_credits then
           v_limit_owner_id := (p_limits[l]).owner_id;
         end if;
@@ -127,8 +125,14 @@ begin
     if v_state = 'granted' then
       o_granted[r.item] := own + v_added;
     end if;
-    if r.held_credits is not null then
-      o_ceilings[r.item] := v_ceiling; o_wallet_held[r.item] := w_held;
+    if r.held_credits > 0 or r.held_credits = 0 and o_granted[r.item] is distinct from r.max_credits then
+      o_ceilings[r.item] := w_posted; o_wallet_held[r.item] := w_held;
+      if with_limits and l_first is not null then
+        for i in l_first..l - 1 loop
+          o_ceilings[r.item] := least(o_ceilings[r.item],
+            (p_limits[i]).limit_credits - l_spent[l_counters[i]]);
+        end loop;
+      end if;
     end if;
   end loop;
   if w_id is not null then
