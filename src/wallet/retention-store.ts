@@ -2,14 +2,6 @@
 
 import { statement } from '../platform/db.ts'
 
-export const DELETE_DEAD_NODES = statement<object>(
-  'wallet.delete_dead_nodes',
-  `delete from gateway_node
-   where node_id in (
-     select node_id from gateway_node where lease_until < $1::timestamptz limit $2::integer)
-   returning node_id`,
-)
-
 // Rows are picked by age, from an index, and deleted by where they stand. Both conditions are asked of a row again when
 // it is deleted: it may have changed in between.
 export const DELETE_OLD_IDEMPOTENCY = statement<object>(

@@ -6,7 +6,6 @@ import type { Db, Statement } from '../platform/db.ts'
 import type { Job } from '../platform/worker.ts'
 import { ALL_BUCKETS } from './bucket.ts'
 import {
-  DELETE_DEAD_NODES,
   DELETE_OLD_IDEMPOTENCY,
   DELETE_OLD_SPEND_COUNTERS,
   DROP_OLD_OUTBOX,
@@ -17,7 +16,6 @@ type RetentionOptions = { db: Db; clock: Clock }
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const FORGET_EVERY_MS = HOUR_MS
-const FORGET_NODE_AFTER_MS = DAY_MS
 const FORGET_ANSWER_AFTER_MS = 45 * DAY_MS
 const FORGET_SPEND_AFTER_MS = 62 * DAY_MS
 const FORGET_EVENT_AFTER_MS = 35 * DAY_MS
@@ -33,14 +31,13 @@ export function forgetJob(options: RetentionOptions): Job {
   }
 }
 
-/** Nodes that are long gone, answers nobody will ask for again, days and months that are over, events of old. */
+/** Answers nobody will ask for again, days and months that are over, events of old. */
 export async function forgetOldRows(
   { db, clock }: RetentionOptions,
   signal?: AbortSignal,
 ): Promise<void> {
   const before = (age_ms: number) => new Date(clock.now().getTime() - age_ms)
   const rules: [Statement<object>, unknown[]][] = [
-    [DELETE_DEAD_NODES, [before(FORGET_NODE_AFTER_MS), BATCH_SIZE]],
     [DELETE_OLD_IDEMPOTENCY, [ALL_BUCKETS, before(FORGET_ANSWER_AFTER_MS), BATCH_SIZE]],
     [DELETE_OLD_SPEND_COUNTERS, [ALL_BUCKETS, before(FORGET_SPEND_AFTER_MS), BATCH_SIZE]],
   ]
