@@ -241,11 +241,12 @@ describe('a sealed month', () => {
   ]
 
   it('that was changed behind its back is found when the book is proved from the beginning', async () => {
-    const { url, db, travel, call } = await setUp()
+    const { url, db, ledger, travel, call } = await setUp()
     await call()
     await travel(30 * DAY_MS)
     await seal(db)
     await call()
+    await ledger.stop()
     const before = await replayLedger(db)
     assert.equal(before.ok, true, JSON.stringify(before.proofs))
     for (const [proof, text] of DAMAGE) {
