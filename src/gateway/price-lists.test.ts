@@ -11,7 +11,7 @@ const db = openDb(url)
 after(() => db.close())
 
 function chatModel(): ChatModel {
-  const model = loadCatalog({ file: undefined, fee_bps: 0 }).find('openai/gpt-4o')
+  const model = loadCatalog({ file: undefined, fee_bps: 0 }).find('gpt-4o')
   assert.ok(model?.kind === 'chat')
   return model
 }

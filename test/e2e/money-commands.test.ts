@@ -1,16 +1,23 @@
-// `svc grant` and `svc ledger check` as an operator types them, on a database of their own.
+// `svc grant` and `svc ledger …` as an operator types them, on a database of their own.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, test } from 'node:test'
 import { createApp } from '../support/app.ts'
 import { sql } from '../support/database.ts'
 import { COMMAND_LINE, runToEnd } from '../support/service.ts'
+import { setLedgerTime } from '../wallet/support.ts'
 
 const service = await createApp({ settings: { WELCOME_CREDITS: '1000' } })
 const { database_url } = service
 
-const svc = (...args: string[]) =>
-  runToEnd([process.execPath, COMMAND_LINE, ...args], { DATABASE_URL: database_url })
+const svcOn =
+  (url: string) =>
+  (...args: string[]) =>
+    runToEnd([process.execPath, COMMAND_LINE, ...args], { DATABASE_URL: url })
+const svc = svcOn(database_url)
 
 test('svc grant gives credits, and the same grant id gives them once', async () => {
   const { email, bearer } = await service.register()
@@ -40,4 +47,36 @@ test('svc ledger check counts what it proved and exits 0; with a wrong balance i
   const wrong = await svc('ledger', 'check')
   assert.equal(wrong.code, 1, wrong.stdout + wrong.stderr)
   assert.match(wrong.stdout, new RegExp(`^DIFF .*${user_id}`, 'm'))
+})
+
+test('svc ledger seals, archives and proves months, from their rows and from their files', async () => {
+  const { register, database_url } = await createApp({ settings: { WELCOME_CREDITS: '1000' } })
+  await register()
+  const svc = svcOn(database_url)
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-archive-'))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  const month = new Date().toISOString().slice(0, 7)
+  assert.match((await svc('ledger', 'seal')).stdout, /no month is to be sealed/)
+  await setLedgerTime(database_url, new Date(Date.now() + 70 * 24 * 3_600_000))
+  const sealed = await svc('ledger', 'seal')
+  assert.match(sealed.stdout, new RegExp(`^${month} sealed [0-9a-f]{64}$`, 'm'), sealed.stderr)
+  const archived = await svc('ledger', 'archive', month, '--to', folder, '--drop')
+  assert.equal(archived.code, 0, archived.stderr)
+  const proved = await svc('ledger', 'check', '--from-the-beginning')
+  assert.equal(proved.code, 0, proved.stdout + proved.stderr)
+  assert.match(proved.stdout, new RegExp(`${month} is archived`))
+  assert.match(proved.stdout, /the book is right/)
+  assert.equal((await svc('ledger', 'verify-archive', folder)).code, 0)
+  writeFileSync(path.join(folder, `usage-${month}.csv.zst`), '')
+  const damaged = await svc('ledger', 'verify-archive', folder)
+  assert.equal(damaged.code, 1, damaged.stdout)
+  assert.match(damaged.stdout, /^DIFF/m)
+  for (const wrong of [
+    ['archive'],
+    ['archive', '2026-13'],
+    ['archive', month],
+    ['check', '--drop'],
+  ]) {
+    assert.equal((await svc('ledger', ...wrong)).code, 2, wrong.join(' '))
+  }
 })
