@@ -443,6 +443,23 @@ create type hold_item as (
   deadline timestamptz
 );
 
+-- Without used_credits the hold is given back.
+create type settle_item as (
+  bucket smallint, id uuid, wallet_id uuid, used_credits bigint, cost_credits bigint
+);
+
+-- What became of a settle_item. `state` is that of settle_batch, or repeated_settled and repeated_late.
+create type settle_outcome as (
+  state text, charged bigint, shortfall bigint, balance_before bigint, balance_after bigint, wallet_seq bigint,
+  posted_at timestamptz, released bigint
+);
+
+-- A movement of credits other than usage.
+create type posting_item as (
+  bucket smallint, tx uuid, wallet_id uuid, amount bigint, kind journal_kind, counter_account journal_account,
+  counter_owner uuid, description text, event jsonb
+);
+
 -- A spend limit that binds an item of the batch, by the item's place. Those of one item stand side by side.
 create type limit_item as (
   item integer, bucket smallint, owner_id uuid, period date, limit_credits bigint

@@ -166,17 +166,18 @@ async function postOne(tx: Tx, posting: Posting): Promise<Posted> {
 
 /** All or none: any refusal throws, and the caller's transaction rolls back. */
 async function post(tx: Tx, postings: readonly Posting[]): Promise<Posted[]> {
-  const rows = await tx.run(POST_BATCH, [
-    postings.map((posting) => bucketOf(posting.wallet_id)),
-    postings.map((posting) => posting.id),
-    postings.map((posting) => posting.wallet_id),
-    postings.map((posting) => posting.amount),
-    postings.map((posting) => posting.kind),
-    postings.map((posting) => posting.counter.account),
-    postings.map((posting) => posting.counter.owner ?? null),
-    postings.map((posting) => posting.description ?? null),
-    postings.map((posting) => (posting.event ? toJson(posting.event) : null)),
-  ])
+  const items = postings.map(({ id, wallet_id, amount, kind, counter, description, event }) => ({
+    bucket: bucketOf(wallet_id),
+    tx: id,
+    wallet_id,
+    amount,
+    kind,
+    counter_account: counter.account,
+    counter_owner: counter.owner,
+    description,
+    event,
+  }))
+  const rows = await tx.run(POST_BATCH, [toJson(items)])
   return postings.map((posting, index) => readPosted(posting, rows[index]))
 }
 

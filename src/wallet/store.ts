@@ -29,17 +29,7 @@ export type PostRow = {
 export const POST_BATCH = statement<PostRow>(
   'wallet.post_batch',
   `select item, state, balance_before, balance_after
-   from post_batch(
-     p_buckets => $1::smallint[],
-     p_tx => $2::uuid[],
-     p_wallet_ids => $3::uuid[],
-     p_amounts => $4::bigint[],
-     p_kinds => $5::text[],
-     p_counter_accounts => $6::text[],
-     p_counter_owners => $7::uuid[],
-     p_descriptions => $8::text[],
-     p_events => $9::text[]
-   )
+   from post_batch(p_postings => $1::json)
    order by item`,
 )
 
@@ -86,22 +76,14 @@ export const LEDGER_BATCH = statement<LedgerRow>(
   `select kind, item, state, charged, shortfall, balance_before, balance_after, granted,
      limit_owner_id, ceiling, wallet_held
    from ledger_batch(
-     s_buckets => $1::smallint[],
-     s_ids => $2::uuid[],
-     s_wallet_ids => $3::uuid[],
-     s_used => $4::bigint[],
-     s_cost => $5::bigint[],
-     s_limit_items => $6::integer[],
-     s_limit_buckets => $7::smallint[],
-     s_limit_owner_ids => $8::uuid[],
-     s_limit_periods => $9::date[],
-     s_limit_credits => $10::bigint[],
-     s_usage => $11::json,
-     p_holds => $12::hold_item[],
-     p_hold_limits => $13::limit_item[],
-     p_node_id => $14::uuid,
-     p_lease => $15::interval,
-     p_expires_after => $16::interval
+     p_settles => $1::settle_item[],
+     p_settle_limits => $2::limit_item[],
+     p_usage => $3::json,
+     p_holds => $4::hold_item[],
+     p_hold_limits => $5::limit_item[],
+     p_node_id => $6::uuid,
+     p_lease => $7::interval,
+     p_expires_after => $8::interval
    )`,
 )
 

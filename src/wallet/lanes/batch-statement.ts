@@ -3,7 +3,6 @@
 import { toJson } from '../../platform/money.ts'
 import { bucketOf } from '../bucket.ts'
 import { countersOf, type Hold, type HoldRequest, type SettleRequest } from '../holds.ts'
-import type { LimitedCounter } from '../spend-limits.ts'
 import { type HoldRow, LEDGER_BATCH, type SettleRow } from '../store.ts'
 import type { LaneConnection } from './connection.ts'
 
@@ -29,9 +28,11 @@ export async function writeBatch(
 ): Promise<LedgerAnswers> {
   const { holds, settles } = batch
   const rows = await connection.run(LEDGER_BATCH, [
-    ...settleColumns(settles),
-    holdColumn(holds),
-    limitColumn(holds),
+    column(settles, settleFields),
+    limitColumn(settles.map(({ hold }) => hold.spend)),
+    toJson(settles.map(({ charge }) => describe(charge))),
+    column(holds, holdFields),
+    limitColumn(holds.map(({ request }) => countersOf(request))),
     batch.node_id,
     `${batch.lease_ms} milliseconds`,
     `${batch.expires_after_ms} milliseconds`,
@@ -42,8 +43,9 @@ export async function writeBatch(
   }
 }
 
-function holdColumn(holds: readonly HoldItem[]): string {
-  return compositeColumn(holds, ({ request, deadline }) => [
+/** As the type hold_item has them. */
+function holdFields({ request, deadline }: HoldItem): Field[] {
+  return [
     bucketOf(request.wallet_id),
     request.id,
     request.wallet_id,
@@ -51,12 +53,30 @@ function holdColumn(holds: readonly HoldItem[]): string {
     request.max_credits,
     request.held_credits ?? '',
     deadline.toISOString(),
-  ])
+  ]
 }
 
-function limitColumn(holds: readonly HoldItem[]): string {
-  const limits = placed(holds.map(({ request }) => countersOf(request)))
-  return compositeColumn(limits, ({ item, bucket, owner_id, period, limit }) => [
+/** As the type settle_item has them. */
+function settleFields({ hold, charge }: SettleItem): Field[] {
+  const { id, wallet_id } = hold
+  return [
+    bucketOf(wallet_id),
+    id,
+    wallet_id,
+    charge?.used_credits ?? '',
+    charge?.cost_credits ?? '',
+  ]
+}
+
+/**
+ * As the type limit_item has them: each with the place of the item it binds, counted from 1 as the database does. Empty
+ * where nobody has a limit: the database then looks at no counter.
+ */
+function limitColumn(spends: readonly Hold['spend'][]): string {
+  const limits = spends.flatMap((counters = [], index) =>
+    counters.map((counter) => ({ ...counter, item: index + 1 })),
+  )
+  return column(limits, ({ item, bucket, owner_id, period, limit }) => [
     item,
     bucket,
     owner_id,
@@ -65,58 +85,19 @@ function limitColumn(holds: readonly HoldItem[]): string {
   ])
 }
 
-function settleColumns(items: readonly SettleItem[]): unknown[] {
-  return [
-    column(items, (item) => bucketOf(item.hold.wallet_id)),
-    column(items, (item) => item.hold.id),
-    column(items, (item) => item.hold.wallet_id),
-    column(items, (item) => item.charge?.used_credits),
-    column(items, (item) => item.charge?.cost_credits),
-    ...limitColumns(items.map((item) => item.hold.spend)),
-    toJson(items.map((item) => describe(item.charge))),
-  ]
-}
-
-/** Empty columns where nobody has a limit: the database then looks at no counter. */
-function limitColumns(spends: readonly Hold['spend'][]): unknown[] {
-  const limits = placed(spends)
-  return [
-    column(limits, (limit) => limit.item),
-    column(limits, (limit) => limit.bucket),
-    column(limits, (limit) => limit.owner_id),
-    column(limits, (limit) => limit.period),
-    column(limits, (limit) => limit.limit),
-  ]
-}
-
-/** Each counter with the place of the item it binds, counted from 1 as the database does. */
-function placed(spends: readonly Hold['spend'][]): (LimitedCounter & { item: number })[] {
-  return spends.flatMap((counters = [], index) =>
-    counters.map((counter) => ({ ...counter, item: index + 1 })),
-  )
-}
-
 type Field = string | number | bigint
 
 /**
- * An array as PostgreSQL reads it. Ids, dates and whole numbers need no quotes; the driver would look for
- * something to escape in each of them.
+ * An array of a composite type as PostgreSQL reads it; an empty field is null. Ids, dates and whole numbers need no
+ * quotes of their own; the driver would look for something to escape in each of them.
  */
-function column<Item>(items: readonly Item[], pick: (item: Item) => Field | undefined): string {
+function column<Item>(items: readonly Item[], pick: (item: Item) => readonly Field[]): string {
   let text = '{'
   for (const item of items) {
     if (text.length > 1) text += ','
-    text += pick(item) ?? 'null'
+    text += `"(${pick(item).join(',')})"`
   }
   return `${text}}`
-}
-
-/** The same for rows of a composite type. */
-function compositeColumn<Item>(
-  items: readonly Item[],
-  pick: (item: Item) => readonly Field[],
-): string {
-  return column(items, (item) => `"(${pick(item).join(',')})"`)
 }
 
 function describe(charge: SettleRequest | undefined): object {

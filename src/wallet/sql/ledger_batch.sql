@@ -2,9 +2,7 @@
 -- settlement beside it gives back. The wallets and counters of both are locked first, in order, because two walks one
 -- after the other would not be. What only one kind has is null for the other.
 create or replace function ledger_batch(
-  s_buckets smallint[], s_ids uuid[], s_wallet_ids uuid[], s_used bigint[], s_cost bigint[],
-  s_limit_items integer[], s_limit_buckets smallint[], s_limit_owner_ids uuid[], s_limit_periods date[],
-  s_limit_credits bigint[], s_usage json,
+  p_settles settle_item[], p_settle_limits limit_item[], p_usage json,
   p_holds hold_item[], p_hold_limits limit_item[], p_node_id uuid, p_lease interval, p_expires_after interval
 ) returns table (
   kind text, item integer, state text, charged bigint, shortfall bigint, balance_before bigint,
@@ -13,20 +11,22 @@ create or replace function ledger_batch(
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
-  perform lock_wallets(s_buckets || array_agg(h.bucket), s_wallet_ids || array_agg(h.wallet_id))
-  from unnest(p_holds) h;
-  if s_limit_items <> '{}' and p_hold_limits <> '{}' then
-    perform take_spend_counters(s_limit_buckets || array_agg(l.bucket),
-      s_limit_owner_ids || array_agg(l.owner_id), s_limit_periods || array_agg(l.period))
-    from unnest(p_hold_limits) l;
+  perform lock_wallets(array_agg(w.bucket), array_agg(w.wallet_id))
+  from (
+    select s.bucket, s.wallet_id from unnest(p_settles) s
+    union all
+    select h.bucket, h.wallet_id from unnest(p_holds) h
+  ) w;
+  if p_settle_limits <> '{}' and p_hold_limits <> '{}' then
+    perform take_spend_counters(array_agg(l.bucket), array_agg(l.owner_id), array_agg(l.period))
+    from unnest(p_settle_limits || p_hold_limits) l;
   end if;
 
-  if s_ids <> '{}' then
+  if p_settles <> '{}' then
     return query
     select 'settle', s.item, s.state, s.charged, s.shortfall, s.balance_before, s.balance_after,
       null::bigint, null::uuid, null::bigint, null::bigint
-    from settle_batch(s_buckets, s_ids, s_wallet_ids, s_used, s_cost, s_limit_items, s_limit_buckets,
-      s_limit_owner_ids, s_limit_periods, s_limit_credits, s_usage) s;
+    from settle_batch(p_settles, p_settle_limits, p_usage) s;
   end if;
   if p_holds <> '{}' then
     return query

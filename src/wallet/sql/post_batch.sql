@@ -1,35 +1,33 @@
--- Posts movements other than usage: item i moves p_amounts[i] into the wallet (out of it if negative)
--- against a counter account. Answers one row for each item: posted, repeated (the same id was posted
+-- Posts movements other than usage: each item of p_postings (posting_item) moves its amount into the wallet (out of it
+-- if negative) against a counter account. Answers one row for each item: posted, repeated (the same id was posted
 -- before), no_wallet, insufficient, overflow or too_old. Nothing is written for the last four.
 -- All items have one time of posting, so both sides of a transfer are in one month.
 -- An id from a month that is sealed, or from the day after it, is too old: what it posted may be in an archive, where
 -- nobody looks for a repeat. (A month is sealed two days after its end at the earliest. The day is for ids that were
 -- minted by a clock ahead of this one.)
-create or replace function post_batch(
-  p_buckets smallint[], p_tx uuid[], p_wallet_ids uuid[], p_amounts bigint[], p_kinds text[],
-  p_counter_accounts text[], p_counter_owners uuid[], p_descriptions text[], p_events text[]
-) returns table (item integer, state text, balance_before bigint, balance_after bigint)
+create or replace function post_batch(p_postings json)
+returns table (item integer, state text, balance_before bigint, balance_after bigint)
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   r record;
+  postings posting_item[] := array(select p from json_populate_recordset(null::posting_item, p_postings) p);
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint; w_seq bigint;
   o_items integer[]; o_states text[]; o_before bigint[]; o_after bigint[]; o_seqs bigint[];
   u_buckets smallint[]; u_ids uuid[]; u_posted bigint[]; u_seqs bigint[];
   posted_at timestamptz; oldest_id_at timestamptz;
 begin
-  perform lock_wallets(p_buckets, p_wallet_ids);
+  perform lock_wallets(array_agg(p.bucket), array_agg(p.wallet_id)) from unnest(postings) p;
   select greatest(ledger_now(), max(w.last_posted_at)) into posted_at
   from wallet w
-  where (w.bucket, w.id) in (select b, i from unnest(p_buckets, p_wallet_ids) as u (b, i));
+  where (w.bucket, w.id) in (select p.bucket, p.wallet_id from unnest(postings) p);
   select max(s.month + interval '1 month 1 day') at time zone 'UTC' into oldest_id_at
   from ledger_seal s;
 
   for r in
     select u.ordinality::integer as item, u.bucket, u.wallet_id, u.tx, u.amount,
       w.posted, w.held, w.seq, j.balance_after as j_after, j.amount as j_amount
-    from unnest(p_buckets, p_tx, p_wallet_ids, p_amounts) with ordinality
-      as u (bucket, tx, wallet_id, amount)
+    from unnest(postings) with ordinality u
     left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
     left join journal j on j.bucket = u.bucket and j.tx = u.tx and j.line = 1
     order by u.bucket, u.wallet_id, u.ordinality
@@ -80,21 +78,20 @@ begin
 
   -- The outbox first, as a settlement does: lock_ledger_tables.
   insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
-  select p_buckets[o.item], p_wallet_ids[o.item], p_tx[o.item], 'balance.updated',
-    p_events[o.item]::jsonb, o.balance_before, o.balance_after, posted_at
+  select p.bucket, p.wallet_id, p.tx, 'balance.updated', p.event, o.balance_before, o.balance_after, posted_at
   from unnest(o_items, o_states, o_before, o_after) as o (item, state, balance_before, balance_after)
-  where o.state = 'posted' and p_events[o.item] is not null;
+  join unnest(postings) with ordinality p on p.ordinality = o.item
+  where o.state = 'posted' and p.event is not null;
 
   insert into journal
     (bucket, tx, line, at, account, owner, amount, wallet_seq, balance_after, kind, description)
-  select p_buckets[o.item], p_tx[o.item], l.line, posted_at, l.account::journal_account, l.owner, l.amount,
-    l.wallet_seq, l.balance_after, p_kinds[o.item]::journal_kind, l.description
+  select p.bucket, p.tx, l.line, posted_at, l.account, l.owner, l.amount, l.wallet_seq, l.balance_after, p.kind,
+    l.description
   from unnest(o_items, o_states, o_after, o_seqs) as o (item, state, balance_after, seq)
+  join unnest(postings) with ordinality p on p.ordinality = o.item
   cross join lateral (values
-    (1::smallint, 'wallet', p_wallet_ids[o.item], p_amounts[o.item], o.seq, o.balance_after,
-      p_descriptions[o.item]),
-    (2::smallint, p_counter_accounts[o.item], p_counter_owners[o.item], -p_amounts[o.item], null, null,
-      null)
+    (1::smallint, 'wallet'::journal_account, p.wallet_id, p.amount, o.seq, o.balance_after, p.description),
+    (2::smallint, p.counter_account, p.counter_owner, -p.amount, null, null, null)
   ) as l (line, account, owner, amount, wallet_seq, balance_after, description)
   where o.state = 'posted';
 

@@ -1,22 +1,17 @@
--- The second half of settle_batch: journal, usage, earning and outbox rows of what was charged. p_ats are the times of
--- posting; the time of the call is in its id.
-create or replace function record_usage(
-  p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_cost bigint[], p_usage json,
-  p_states text[], p_charged bigint[], p_short bigint[], p_before bigint[], p_after bigint[],
-  p_seqs bigint[], p_ats timestamptz[]
-) returns void language plpgsql as $$
+-- The second half of settle_batch: journal, usage, earning and outbox rows of what was charged. The time of the call is
+-- in its id, the time of the posting in its outcome.
+create or replace function record_usage(p_settles settle_item[], p_outcomes settle_outcome[], p_usage json)
+returns void language plpgsql as $$
 begin
-  if not (p_states && array['settled', 'late']) then
+  if not exists (select 1 from unnest(p_outcomes) o where o.state in ('settled', 'late')) then
     return;
   end if;
   with usage as (
     select o.*, id_time(o.id) as at, greatest(0, o.charged - o.cost) as markup
     from rows from (
-      unnest(p_buckets, p_ids, p_wallet_ids, p_cost, p_states, p_charged, p_short, p_before, p_after,
-        p_seqs, p_ats),
-      json_populate_recordset(null::usage_description, p_usage)
-    ) as o (bucket, id, wallet_id, cost, state, charged, short, balance_before, balance_after, seq, posted_at,
-      developer_id, key_id, billing_mode, model, client_id, external_user_id, input_tokens,
+      unnest(p_settles), unnest(p_outcomes), json_populate_recordset(null::usage_description, p_usage)
+    ) as o (bucket, id, wallet_id, used, cost, state, charged, short, balance_before, balance_after, seq, posted_at,
+      released, developer_id, key_id, billing_mode, model, client_id, external_user_id, input_tokens,
       cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated, price_list_id,
       request_id, provider_request_id, first_byte_ms, total_ms, outcome, raw_usage, details, event)
     where o.state in ('settled', 'late')

@@ -1,5 +1,6 @@
--- Resolves holds: p_used null gives the hold back, else what was used is charged and the rest given back,
--- with the usage row, the earning and the outbox row, in one transaction. States:
+-- Resolves holds: an item without used_credits gives the hold back, else what was used is charged and the rest given
+-- back, with the usage row, the earning and the outbox row, in one transaction. To be called with the wallets locked
+-- (ledger_batch). States:
 --   settled   charged; again when the same id asks again, with the numbers of the first time
 --   late      the hold was gone (expired, or its node was declared dead): charged what the wallet has
 --   voided    given back; gone: there was nothing to give back
@@ -8,10 +9,7 @@
 -- hold_batch and are those that the hold was placed under. Cost is covered first; cost that is not covered is
 -- written off, a markup that is not covered is not earned.
 create or replace function settle_batch(
-  p_buckets smallint[], p_ids uuid[], p_wallet_ids uuid[], p_used bigint[], p_cost bigint[],
-  p_limit_items integer[], p_limit_buckets smallint[], p_limit_owner_ids uuid[], p_limit_periods date[],
-  p_limit_credits bigint[],
-  p_usage json
+  p_settles settle_item[], p_limits limit_item[], p_usage json
 ) returns table (
   item integer, state text, charged bigint, shortfall bigint, balance_before bigint, balance_after bigint
 )
@@ -21,32 +19,35 @@ declare
   r record; e record;
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint; w_seq bigint; w_at timestamptz;
   now_at timestamptz;
+  limit_items integer[]; limit_owner_ids uuid[]; limit_periods date[];
   l_counters integer[]; l_spent bigint[]; l_held bigint[]; l_first integer; l_last integer;
   k integer; room bigint;
   v_state text; v_charged bigint; v_used bigint; v_before bigint; v_released bigint;
-  nothing bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
-  o_states text[] := array_fill(null::text, array[cardinality(p_ids)]);
-  o_charged bigint[] := nothing; o_short bigint[] := nothing; o_before bigint[] := nothing;
-  o_after bigint[] := nothing; o_seqs bigint[] := nothing; o_released bigint[] := nothing;
-  o_ats timestamptz[] := array_fill(null::timestamptz, array[cardinality(p_ids)]);
+  -- Each at the place of its item, so that both zip without a join.
+  outcomes settle_outcome[] := array_fill(null::settle_outcome, array[cardinality(p_settles)]);
   u_buckets smallint[]; u_ids uuid[]; u_posted bigint[]; u_held bigint[]; u_seqs bigint[];
   u_ats timestamptz[];
   expected integer := 0; deleted integer;
-  with_limits boolean := p_limit_items <> '{}';
+  with_limits boolean := p_limits <> '{}';
 begin
   now_at := ledger_now();
 
   if with_limits then
-    select t.counters, t.spent, t.held into l_counters, l_spent, l_held
-    from take_spend_counters(p_limit_buckets, p_limit_owner_ids, p_limit_periods) t;
+    select c.items, c.owner_ids, c.periods, t.counters, t.spent, t.held
+    into limit_items, limit_owner_ids, limit_periods, l_counters, l_spent, l_held
+    from (
+      select array_agg(u.item) as items, array_agg(u.bucket) as buckets, array_agg(u.owner_id) as owner_ids,
+        array_agg(u.period) as periods
+      from unnest(p_limits) u
+    ) c
+    cross join lateral take_spend_counters(c.buckets, c.owner_ids, c.periods) t;
   end if;
 
   for r in
     select u.ordinality::integer as item, u.*, w.posted, w.held, w.seq, w.last_posted_at,
       h.amount as open_amount, h.wallet_id as open_wallet_id,
       h.spend_owner_ids as open_owner_ids, h.spend_periods as open_periods
-    from unnest(p_buckets, p_ids, p_wallet_ids, p_used, p_cost) with ordinality
-      as u (bucket, id, wallet_id, used, cost)
+    from unnest(p_settles) with ordinality u
     left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
     left join hold h on h.bucket = u.bucket and h.id = u.id
     order by u.bucket, u.wallet_id, u.ordinality
@@ -62,17 +63,17 @@ begin
       w_at := greatest(now_at, r.last_posted_at);
     end if;
 
-    v_before := w_posted; v_charged := 0; v_released := 0; v_used := coalesce(r.used, 0);
+    v_before := w_posted; v_charged := 0; v_released := 0; v_used := coalesce(r.used_credits, 0);
     l_first := null;
     if with_limits then
-      l_first := array_position(p_limit_items, r.item); l_last := l_first;
-      while p_limit_items[l_last + 1] = r.item loop
+      l_first := array_position(limit_items, r.item); l_last := l_first;
+      while limit_items[l_last + 1] = r.item loop
         l_last := l_last + 1;
       end loop;
     end if;
     if r.open_amount is not null and (l_first is null) <> (r.open_owner_ids is null)
-      or r.open_owner_ids <> p_limit_owner_ids[l_first:l_last]
-      or r.open_periods <> p_limit_periods[l_first:l_last]
+      or r.open_owner_ids <> limit_owner_ids[l_first:l_last]
+      or r.open_periods <> limit_periods[l_first:l_last]
     then
       raise exception 'hold % was placed under other spend limits', r.id
       using errcode = 'integrity_constraint_violation';
@@ -82,10 +83,10 @@ begin
       v_state := 'no_wallet';
     elsif r.open_wallet_id <> r.wallet_id then
       v_state := 'conflict';
-    elsif r.open_amount is null and r.used is null then
+    elsif r.open_amount is null and r.used_credits is null then
       v_state := 'gone';
     else
-      v_state := case when r.used is null then 'voided' when r.open_amount is null then 'late'
+      v_state := case when r.used_credits is null then 'voided' when r.open_amount is null then 'late'
         else 'settled' end;
       if v_state = 'late' then
         select x.wallet_id, x.state, x.credits_used, x.shortfall_credits, x.balance_before,
@@ -93,10 +94,9 @@ begin
         from usage_event x
         where x.bucket = r.bucket and x.id = r.id and x.at = id_time(r.id);
         if found then
-          o_states[r.item] := case when e.wallet_id = r.wallet_id then 'repeated_' || e.state
-            else 'conflict' end;
-          o_charged[r.item] := e.credits_used; o_short[r.item] := e.shortfall_credits;
-          o_before[r.item] := e.balance_before; o_after[r.item] := e.balance_after;
+          outcomes[r.item] := (
+            case when e.wallet_id = r.wallet_id then 'repeated_' || e.state else 'conflict' end,
+            e.credits_used, e.shortfall_credits, e.balance_before, e.balance_after, null, null, 0);
           continue;
         end if;
       else
@@ -110,7 +110,7 @@ begin
         for l in l_first..l_last loop
           k := l_counters[l];
           l_held[k] := l_held[k] - v_released;
-          room := least(room, greatest(0, p_limit_credits[l] - l_spent[k] - l_held[k]));
+          room := least(room, greatest(0, (p_limits[l]).limit_credits - l_spent[k] - l_held[k]));
         end loop;
       end if;
       v_charged := least(v_used, room);
@@ -124,9 +124,7 @@ begin
         w_seq := w_seq + 1;
       end if;
     end if;
-    o_states[r.item] := v_state; o_charged[r.item] := v_charged; o_short[r.item] := v_used - v_charged;
-    o_before[r.item] := v_before; o_after[r.item] := w_posted; o_seqs[r.item] := w_seq;
-    o_released[r.item] := v_released; o_ats[r.item] := w_at;
+    outcomes[r.item] := (v_state, v_charged, v_used - v_charged, v_before, w_posted, w_seq, w_at, v_released);
   end loop;
   if w_id is not null then
     u_buckets := u_buckets || w_bucket; u_ids := u_ids || w_id;
@@ -140,7 +138,8 @@ begin
   where w.bucket = u.bucket and w.id = u.id and (w.held <> u.held or w.seq <> u.seq);
 
   delete from hold h
-  using unnest(p_buckets, p_ids, o_released) as o (bucket, id, released)
+  using rows from (unnest(p_settles), unnest(outcomes)) as o (bucket, id, wallet_id, used_credits, cost_credits,
+    state, charged, shortfall, balance_before, balance_after, wallet_seq, posted_at, released)
   where o.released > 0 and h.bucket = o.bucket and h.id = o.id;
   get diagnostics deleted = row_count;
   if deleted <> expected then
@@ -149,18 +148,15 @@ begin
 
   if with_limits then
     perform add_spend(array_agg(u.bucket), array_agg(u.owner_id), array_agg(u.period),
-      array_agg(o_charged[u.item]), array_agg(-o_released[u.item]))
-    from unnest(p_limit_items, p_limit_buckets, p_limit_owner_ids, p_limit_periods)
-      as u (item, bucket, owner_id, period)
-    where o_states[u.item] in ('settled', 'late', 'voided');
+      array_agg((outcomes[u.item]).charged), array_agg(-(outcomes[u.item]).released))
+    from unnest(p_limits) u
+    where (outcomes[u.item]).state in ('settled', 'late', 'voided');
   end if;
 
-  perform record_usage(p_buckets, p_ids, p_wallet_ids, p_cost, p_usage,
-    o_states, o_charged, o_short, o_before, o_after, o_seqs, o_ats);
+  perform record_usage(p_settles, outcomes, p_usage);
 
   return query
-  select o.ordinality::integer, replace(o.state, 'repeated_', ''), o.charged, o.short,
-    o.balance_before, o.balance_after
-  from unnest(o_states, o_charged, o_short, o_before, o_after) with ordinality
-    as o (state, charged, short, balance_before, balance_after);
+  select o.ordinality::integer, replace(o.state, 'repeated_', ''), o.charged, o.shortfall, o.balance_before,
+    o.balance_after
+  from unnest(outcomes) with ordinality o;
 end $$;
