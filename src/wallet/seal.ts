@@ -4,6 +4,7 @@
 
 import { createHash, hash } from 'node:crypto'
 import type { Db, Tx } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { LedgerMetrics } from '../platform/metrics.ts'
 import type { Job } from '../platform/worker.ts'
@@ -76,6 +77,8 @@ export function sealJob(options: { db: Db; log: Log; metrics: LedgerMetrics }): 
       try {
         await sealMonths(db, ({ month, digest }) => log.info({ month, digest }, 'month sealed'))
       } catch (error) {
+        // Busy is no alarm: the next try comes in an hour.
+        if (error instanceof ApiError) throw error
         const invariants = error instanceof MonthIsWrong ? error.proofs : []
         for (const { name } of invariants) metrics.ledger_invariant_breaks.inc({ invariant: name })
         log.error({ alarm: 'ledger_seal', err: error, invariants }, 'a month cannot be sealed')
