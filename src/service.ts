@@ -115,12 +115,19 @@ async function stopService(running: Running): Promise<void> {
 }
 
 async function finishWork({ parts, worker }: Running): Promise<void> {
-  // A job that waits for somebody, a mail server for one, must not take the ledger's time to end.
-  await Promise.race([worker.stop(), wait(JOBS_STOP_MS, undefined, { ref: false })])
-  await parts.last_used
+  // Neither a job that waits for somebody, a mail server for one, nor a database that does not answer may take the
+  // ledger's time to end: what it cannot post it has to write to the disk.
+  await Promise.all([parts.call_ledger.stop(), stopJobs(parts, worker)])
+  await closeParts(parts)
+}
+
+async function stopJobs(parts: Parts, worker: Worker): Promise<void> {
+  const limit = wait(JOBS_STOP_MS, undefined, { ref: false })
+  await Promise.race([worker.stop(), limit])
+  const flushed = parts.last_used
     .flush(parts.db)
     .catch((error: unknown) => parts.log.warn({ err: error }, 'last use of keys not written'))
-  await closeParts(parts)
+  await Promise.race([flushed, limit])
 }
 
 // server.close() alone waits for connections that nobody uses: one that was kept alive by a reply that began

@@ -1,13 +1,15 @@
-// The prices that calls are charged at, stored once for each list: a usage row has only the number of its list.
+// Which price list a call is charged at: asked of the database once for each model.
 
-import { hash } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { ChatModel } from '../catalog/models.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
-import { toJson } from '../platform/money.ts'
-import { INSERT_PRICE_LIST, SELECT_PRICE_LIST } from '../wallet/price-list-store.ts'
+import { storePriceList } from '../wallet/price-lists.ts'
 
-/** What a usage row says about its prices: where they stand or, if nobody could be asked, what they are. */
+/** A settlement does not wait for a number: the prices then stand in its row. */
+const ANSWER_WITHIN_MS = 500
+
+/** What a usage row says about its prices: where they stand or, if the database did not answer, what they are. */
 export type Priced = { price_list_id: number } | { details: { prices: object } }
 
 export class PriceLists {
@@ -20,25 +22,16 @@ export class PriceLists {
     this.#clock = clock
   }
 
-  /** Asks the database once for each model; a call never fails for want of a number. */
   async find(model: ChatModel): Promise<Priced> {
     const known = this.#known.get(model)
     if (known) return known
     const { name, upstream_id, prices, long_prompt } = model
     const list = { model: name, upstream_id, prices, long_prompt }
-    const id = await this.#store(toJson(list)).catch(() => undefined)
+    const stored = storePriceList(this.#db, this.#clock, list).catch(() => undefined)
+    const id = await Promise.race([stored, wait(ANSWER_WITHIN_MS, undefined, { ref: false })])
     if (id === undefined) return { details: { prices: list } }
     const found = { price_list_id: id }
     this.#known.set(model, found)
     return found
-  }
-
-  /** Two processes may store the same list at once: the second reads what the first wrote. */
-  async #store(prices: string): Promise<number | undefined> {
-    const digest = Buffer.from(hash('sha256', prices), 'hex')
-    const found = await this.#db.run(SELECT_PRICE_LIST, [digest])
-    if (found[0]) return found[0].id
-    const made = await this.#db.run(INSERT_PRICE_LIST, [digest, prices, this.#clock.now()])
-    return made[0]?.id ?? (await this.#db.run(SELECT_PRICE_LIST, [digest]))[0]?.id
   }
 }

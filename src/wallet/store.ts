@@ -240,9 +240,9 @@ export const SUM_SPENT_THROUGH_APPS = statement<SpentThroughAppRow>(
 )
 
 // Those whose row nobody else keeps at this moment.
-export const SELECT_FREE_COUNTERS = statement<{ owner_id: string }>(
+export const SELECT_FREE_COUNTERS = statement<{ owner_id: string; period: string }>(
   'wallet.select_free_counters',
-  `select s.owner_id
+  `select s.owner_id, s.period::text
    from spend_counter s
    where (s.bucket, s.owner_id, s.period) in (
      select u.bucket, u.owner_id, u.period

@@ -2,7 +2,7 @@
 // nothing is answered with 500, and nobody has to restart anything.
 
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -111,44 +111,47 @@ test('asked to stop while it waits for its database, it stops at once', async (t
   proxy.restore()
 })
 
-test('a stream that was served while the database was away is charged once by the next process', async (t) => {
-  const settings = { DATABASE_URL: proxy.url, DATA_DIR: makeFolder(), SHUTDOWN_GRACE_MS: '500' }
-  const first = await startServer(settings)
-  t.after(() => first.kill())
-  const balanceAt = async (url: string) =>
-    (await call(url, '/v1/balance', { bearer: key })).json<{ balance: number; held: number }>()
-  const before = await balanceAt(first.url)
-  const body = {
-    model: 'gpt-4o-mini',
-    stream: true,
-    max_tokens: 100,
-    messages: [{ role: 'user', content: 'Hi [[sandbox:tokens=40]] [[sandbox:pace=40]]' }],
-  }
-  const streamed = call(first.url, '/v1/chat/completions', { body, bearer: key }).catch(() => {})
-  await eventually('it is under way', async () => (await balanceAt(first.url)).held > 0)
-  await wait(300)
-  proxy.cut()
-  // The provider ends; the settlement waits for a database that does not come.
-  await wait(3_000)
-  await first.stop()
-  await streamed
-  const kept = path.join(settings.DATA_DIR, 'unposted')
-  assert.equal(readdirSync(kept).length, 1)
-  proxy.restore()
-  const second = await startServer(settings)
-  t.after(() => second.kill())
-  await eventually(
-    'it is charged',
-    async () => (await balanceAt(second.url)).balance < before.balance,
-  )
-  assert.ok(!existsSync(kept) || readdirSync(kept).length === 0)
-  const rows = await sql<{ credits_used: string; output_tokens: string }>(
-    DATABASE_URL,
-    'select credits_used::text, output_tokens::text from usage_event',
-  )
-  assert.equal(rows.length, 1)
-  assert.equal(rows[0]?.output_tokens, '40')
-  const after = await balanceAt(second.url)
-  assert.equal(before.balance - after.balance, Number(rows[0]?.credits_used))
-  await second.stop()
-})
+for (const how of ['cut off', 'silent'] as const) {
+  test(`a stream that was served while the database was ${how} is charged once by the next process`, async (t) => {
+    const settings = { DATABASE_URL: proxy.url, DATA_DIR: makeFolder(), SHUTDOWN_GRACE_MS: '500' }
+    const first = await startServer(settings)
+    t.after(() => first.kill())
+    const balanceAt = async (url: string) =>
+      (await call(url, '/v1/balance', { bearer: key })).json<{ balance: number; held: number }>()
+    const before = await balanceAt(first.url)
+    const body = {
+      model: 'gpt-4o-mini',
+      stream: true,
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'Hi [[sandbox:tokens=40]] [[sandbox:pace=40]]' }],
+    }
+    const streamed = call(first.url, '/v1/chat/completions', { body, bearer: key }).catch(() => {})
+    await eventually('it is under way', async () => (await balanceAt(first.url)).held > 0)
+    await wait(300)
+    if (how === 'cut off') proxy.cut()
+    else proxy.freeze()
+    // The provider ends; the settlement waits for a database that does not come.
+    await wait(3_000)
+    await first.stop()
+    await streamed
+    const kept = path.join(settings.DATA_DIR, 'unposted')
+    assert.equal(readdirSync(kept).length, 1)
+    proxy.restore()
+    const second = await startServer(settings)
+    t.after(() => second.kill())
+    await eventually(
+      'it is charged',
+      async () => (await balanceAt(second.url)).balance < before.balance,
+    )
+    await eventually('nothing is kept any more', () => readdirSync(kept).length === 0, 20_000)
+    const rows = await sql<{ credits_used: string; output_tokens: string }>(
+      DATABASE_URL,
+      'select credits_used::text, output_tokens::text from usage_event order by id desc',
+    )
+    assert.equal(rows.length, how === 'cut off' ? 1 : 2)
+    assert.equal(rows[0]?.output_tokens, '40')
+    const after = await balanceAt(second.url)
+    assert.equal(before.balance - after.balance, Number(rows[0]?.credits_used))
+    await second.stop()
+  })
+}

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { Client } from 'pg'
 import { createMetrics } from '../../src/platform/metrics.ts'
+import { bucketOf } from '../../src/wallet/bucket.ts'
 import type { Hold } from '../../src/wallet/holds.ts'
 import { readBalance } from '../../src/wallet/postings.ts'
 import { sweepHolds } from '../../src/wallet/sweeper.ts'
@@ -78,9 +79,14 @@ describe('a wallet that fails in the database', () => {
 
 describe('the sweeper', () => {
   it('leaves what is locked for the next time and gives everything else back', async () => {
-    const wallet_ids = await makeWallets(db, 300, 100n)
+    const wallet_ids = await makeWallets(db, 300, 1_000n)
     const ledger = await makeLedger(db, url)
     await Promise.all(wallet_ids.map((wallet_id) => ledger.hold(holdOf(wallet_id, 50n))))
+    const [crowded = ''] = wallet_ids
+    const neighbour = wallet_ids.find((id) => id !== crowded && bucketOf(id) === bucketOf(crowded))
+    assert.ok(neighbour, 'one of 300 wallets shares its bucket')
+    const many = Array.from({ length: 120 }, () => ledger.hold(holdOf(crowded, 1n)))
+    await Promise.all(many)
     await expireHolds(url)
     const client = new Client(url)
     await client.connect()
@@ -88,12 +94,13 @@ describe('the sweeper', () => {
     await client.query('select 1 from wallet where id = any ($1) for update', [
       wallet_ids.slice(0, 3),
     ])
+    // So many of them on one of the locked wallets that they alone would fill a batch.
     const options = { db, log: silent, metrics: createMetrics() }
     const began_at = performance.now()
     assert.equal(await sweepHolds(options), 297)
     assert.ok(performance.now() - began_at < 5_000, 'nobody was waited for')
     await client.end()
-    assert.equal(await sweepHolds(options), 3)
+    assert.equal(await sweepHolds(options), 3 + 120)
     await ledger.stop()
     await assertBooks(db)
   })

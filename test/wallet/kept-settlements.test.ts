@@ -1,7 +1,7 @@
 // Settlements that the database cannot take: kept on disk, and posted once when it is back.
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -89,6 +89,37 @@ describe('a settlement that the database cannot take', () => {
     await next.stop()
     await another.stop()
     await assertBooks(db)
+  })
+
+  it('stands behind no damaged file, and what it could not be charged is an alarm', async () => {
+    const { proxy, ledger, wallet_id, metrics } = await setUp(300)
+    const hold = await ledger.hold(holdOf(wallet_id, 900n))
+    proxy.goAway()
+    await ledger.settle(chargeOf(hold, 900n)).catch(() => {})
+    writeFileSync(path.join(folder, '0-damaged.ndjson'), '{"hold":')
+    proxy.comeBack()
+    // By then the hold has been swept, and others have spent what was free.
+    await ledger.release(hold)
+    await ledger.settle(chargeOf(await ledger.hold(holdOf(wallet_id, 400n)), 400n))
+    await ledger.postKept()
+    assert.deepEqual(readdirSync(folder), ['0-damaged.ndjson.damaged'])
+    assert.equal((await metrics.ledger_shortfall.get()).values[0]?.value, 300)
+    assert.equal((await readBalance(db, wallet_id))?.balance, 0n)
+    rmSync(path.join(folder, '0-damaged.ndjson.damaged'))
+    await ledger.stop()
+    await assertBooks(db)
+  })
+
+  it('that the database refuses at once is written down as well', async () => {
+    const { ledger, wallet_id } = await setUp()
+    const hold = await ledger.hold(holdOf(wallet_id, 100n))
+    const charge = chargeOf(hold, 10n)
+    charge.usage.model = 'bad\u0000model'
+    await assert.rejects(ledger.settle(charge), { code: 'service_unavailable' })
+    assert.match(readFileSync(path.join(folder, 'refused.txt'), 'utf8'), new RegExp(hold.id))
+    rmSync(path.join(folder, 'refused.txt'))
+    assert.equal((await readBalance(db, wallet_id))?.held, 0n)
+    await ledger.stop()
   })
 
   it('that no database would take is set aside for a person, and keeps no other waiting', async () => {

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { mintId } from '../../src/platform/tokens.ts'
 import type { Hold } from '../../src/wallet/holds.ts'
 import { readBalance } from '../../src/wallet/postings.ts'
+import type { SpendLimit } from '../../src/wallet/spend-limits.ts'
 import { createDatabase, openDb } from '../support/database.ts'
 import { assertBooks, chargeOf, holdOf, inParallel, makeLedger, makeWallets } from './support.ts'
 
@@ -63,6 +65,35 @@ describe('while somebody keeps the row of a wallet', () => {
     await within(OTHERS_WAIT_MS, Promise.all(waiting))
     assert.deepEqual(await readBalance(db, locked), { balance: 940n, held: 40n, available: 900n })
     assert.equal((await readBalance(db, other))?.balance, 790n)
+    await ledger.stop()
+    await assertBooks(db)
+  })
+
+  it('a spend counter that somebody keeps stops only the calls it binds', async () => {
+    const [limited = '', other = ''] = await makeWallets(db, 2, 10_000n)
+    const ledger = await makeLedger(db, url, { lanes: 1, deadline_ms: 30_000 })
+    const limit: SpendLimit = {
+      kind: 'key',
+      owner_id: mintId(),
+      account_id: limited,
+      limit_credits: 5_000n,
+      period: 'total',
+    }
+    const holdLimited = () => ledger.hold({ ...holdOf(limited, 10n), spend_limits: [limit] })
+    const first = await holdLimited()
+    const client = new Client(url)
+    await client.connect()
+    await client.query('begin')
+    await client.query('select 1 from spend_counter where owner_id = $1 for update', [
+      limit.owner_id,
+    ])
+    const waiting = [holdLimited(), ledger.settle(chargeOf(first, 10n))]
+    await within(OTHERS_WAIT_MS, pair(ledger, other))
+    const began_at = performance.now()
+    for (let i = 0; i < 20; i++) await pair(ledger, other)
+    assert.ok(performance.now() - began_at < OTHERS_WAIT_MS, 'the lane does not wait for it again')
+    await client.end()
+    await within(OTHERS_WAIT_MS, Promise.all(waiting))
     await ledger.stop()
     await assertBooks(db)
   })

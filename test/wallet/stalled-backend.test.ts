@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readBalance } from '../../src/wallet/postings.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { assertBooks, holdOf, LONG, makeLedger, makeWallets } from './support.ts'
+import { Proxy } from './proxy.ts'
+import { assertBooks, chargeOf, holdOf, LONG, makeLedger, makeWallets } from './support.ts'
 
 const ROUNDS = LONG ? 20 : 4
 const DEADLINE_MS = 1_000
@@ -24,6 +25,32 @@ async function laneBackends(): Promise<number[]> {
   )
   return rows.map(({ pid }) => pid)
 }
+
+describe('a hold whose first copy is still in the hands of a stopped backend', () => {
+  it('is not placed a second time when that backend goes on after the call was settled', async () => {
+    const [wallet_id = ''] = await makeWallets(db, 1, 1_000n)
+    const proxy = new Proxy(Number(new URL(url).port))
+    const proxied = new URL(url)
+    proxied.port = String(await proxy.listen())
+    const ledger = await makeLedger(db, proxied.toString(), { lanes: 1, deadline_ms: 5_000 })
+    await ledger.release(await ledger.hold(holdOf(wallet_id, 10n)))
+    const stopped = await laneBackends()
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP')
+    const holding = ledger.hold(holdOf(wallet_id, 500n))
+    await sleep(200)
+    // The answer is cut off long before the deadline; the copy stands in the socket of the stopped backend.
+    proxy.cutAll()
+    const hold = await holding
+    assert.equal((await ledger.settle(chargeOf(hold, 100n))).state, 'settled')
+    for (const pid of stopped) process.kill(pid, 'SIGCONT')
+    await sleep(5_500)
+    const isFree = async () => (await readBalance(db, wallet_id))?.held === 0n
+    await eventually('nothing is held any more', isFree, 5_000)
+    await ledger.stop()
+    await proxy.close()
+    await assertBooks(db)
+  })
+})
 
 describe('a lane whose backend is stopped', () => {
   it(`holds nothing soon after it goes on, ${ROUNDS} times`, async () => {

@@ -32,6 +32,8 @@ export type BatchEvent<Item> =
   | { kind: 'sent'; items: readonly Item[]; seconds: number }
   | { kind: 'failed'; items: readonly Item[]; failure: Failure; error: unknown }
   | { kind: 'turned_away' | 'given_up'; queue: string }
+  /** It has its answer, but an earlier copy of it may still be on its way. */
+  | { kind: 'found_out'; item: Item }
 
 export type Entry<Item, Result> = {
   item: Item
@@ -53,6 +55,18 @@ export type Queue<Item, Result> = {
   /** How many of its entries wait apart. */
   apart: number
   closed: boolean
+}
+
+/** Whether a queue takes one more. */
+export function hasRoom<Item, Result>(
+  { limits, entries, apart }: Queue<Item, Result>,
+  now: number,
+  goes_apart: boolean,
+): boolean {
+  if (goes_apart) return apart < limits.apart_limit
+  const oldest = entries[0]
+  const aged = oldest !== undefined && now - oldest.queued_at > limits.queue_age_limit_ms
+  return !aged && entries.length < limits.queue_limit
 }
 
 /** The item was sent, or may have been; nobody knows what became of it. Sending it again finds out. */
@@ -97,6 +111,7 @@ export async function attempt<Item, Result>(
   }
   const answers = results
   entries.forEach((entry, index) => {
+    if (entry.unknown) observe?.({ kind: 'found_out', item: entry.item })
     entry.answered = true
     entry.resolve(answers[index] as Result)
   })
@@ -112,6 +127,7 @@ export function dropExpired<Item, Result>(
   const now = performance.now()
   const live: Entry<Item, Result>[] = []
   for (const entry of entries) {
+    if (entry.answered) continue
     if (entry.give_up_at > now) {
       live.push(entry)
       continue

@@ -12,6 +12,7 @@ import {
   type Entry,
   type FailedBatch,
   giveUp,
+  hasRoom,
   type Queue,
   type QueueOptions,
   refuse,
@@ -29,7 +30,7 @@ export type BatcherOptions<Item, Result> = Watcher<Item> & {
   /** The keys of those items that somebody keeps, found without waiting. */
   findLocked: (items: readonly Item[]) => Promise<ReadonlySet<string>>
   /** The same two, where a wait is nobody else's. */
-  findLockedApart: (keys: readonly string[]) => Promise<ReadonlySet<string>>
+  findLockedApart: (keys: readonly string[], items: readonly Item[]) => Promise<ReadonlySet<string>>
   sendApart: Send<Item, Result>
 }
 
@@ -81,7 +82,7 @@ export class Batcher<Item, Result> {
         reject,
       }
       if (goes_apart) {
-        this.#putApart([entry])
+        this.#quarantineEntries([entry])
         return
       }
       queue.entries.push(entry)
@@ -93,11 +94,8 @@ export class Batcher<Item, Result> {
    * Takes nothing new, and ends when everything that was taken has its answer. The last queue closes first: what
    * it gives up may still have to be undone through one before it. What has no answer in time is given up.
    */
-  async close(within_ms = Number.POSITIVE_INFINITY): Promise<void> {
-    const timer =
-      within_ms === Number.POSITIVE_INFINITY
-        ? undefined
-        : setTimeout(() => this.#abandon(), within_ms)
+  async close(within_ms?: number): Promise<void> {
+    const timer = within_ms === undefined ? undefined : setTimeout(() => this.#abandon(), within_ms)
     this.#quarantine.close()
     for (const queue of this.#queues.toReversed()) {
       queue.closed = true
@@ -110,6 +108,7 @@ export class Batcher<Item, Result> {
 
   #abandon(): void {
     this.#abandoned = true
+    for (const queue of this.#queues) queue.closed = true
     const waiting = this.#queues.flatMap((queue) => queue.entries.splice(0))
     for (const entry of [...this.#in_flight, ...waiting, ...this.#quarantine.abandon()]) {
       giveUp(entry, this.#options)
@@ -139,7 +138,7 @@ export class Batcher<Item, Result> {
   }
 
   #take(): Entry<Item, Result>[] {
-    if (this.#quarantine.running) for (const queue of this.#queues) this.#sortOut(queue)
+    if (this.#quarantine.running) for (const queue of this.#queues) this.#quarantineQueued(queue)
     return this.#queues.flatMap((queue) => queue.entries.splice(0, queue.limits.batch_limit))
   }
 
@@ -152,7 +151,7 @@ export class Batcher<Item, Result> {
       const failure = await attempt(entries, this.#options.send, this.#options)
       if (!failure) return
       if (failure.kind === 'blocked') {
-        const free = await this.#setAside(entries)
+        const free = await this.#quarantineLocked(entries)
         if (free.length < entries.length) {
           entries = free
           continue
@@ -160,31 +159,37 @@ export class Batcher<Item, Result> {
       }
       if (failure.kind !== 'unreachable') failures++
       if (failure.kind === 'refused' || failures >= TRIES) {
-        await this.#takeApart(entries, failure)
+        await this.#split(entries, failure)
         return
       }
-      for (const queue of this.#queues) queue.entries = dropExpired(queue.entries, this.#options)
+      this.#expireQueues()
       await sleep(backoff(tries))
     }
+    for (const entry of entries) giveUp(entry, this.#options)
+  }
+
+  #expireQueues(): void {
+    for (const queue of this.#queues) queue.entries = dropExpired(queue.entries, this.#options)
   }
 
   /** Halves until the item at fault stands alone. Who gives up first is not made to wait. */
-  async #takeApart(entries: Entries<Item, Result>, failure: FailedBatch): Promise<void> {
+  async #split(entries: Entries<Item, Result>, failure: FailedBatch): Promise<void> {
     const [only] = entries
     if (entries.length === 1 && only) {
       if (failure.kind === 'refused') refuse(only, failure.error)
-      else this.#putApart([only], failure.kind === 'blocked' ? 'locked' : 'failing')
+      else this.#quarantineEntries([only], failure.kind === 'blocked' ? 'locked' : 'failing')
       return
     }
     const hastiest_first = entries.toSorted((left, right) => left.give_up_at - right.give_up_at)
     const middle = Math.ceil(entries.length / 2)
     for (const half of [hastiest_first.slice(0, middle), hastiest_first.slice(middle)]) {
+      this.#expireQueues()
       const live = dropExpired(half, this.#options)
       if (live.length === 0 || this.#abandoned) continue
       const again = await attempt(live, this.#options.send, this.#options)
       // A server that has gone away says nothing about these items.
       if (again?.kind === 'unreachable') await this.#deliver(live)
-      else if (again) await this.#takeApart(live, again)
+      else if (again) await this.#split(live, again)
     }
   }
 
@@ -193,9 +198,13 @@ export class Batcher<Item, Result> {
     return new Quarantine({
       keyOf: ({ item }) => keyOf(item),
       batch_limit: Math.min(...this.#queues.map(({ limits }) => limits.batch_limit)),
-      findLocked: findLockedApart,
-      deliver: (entries) => this.#deliverApart(entries),
-      onFree: (entries) => this.#takeBack(entries),
+      findLocked: (keys, entries) =>
+        findLockedApart(
+          keys,
+          entries.map(({ item }) => item),
+        ),
+      deliver: (entries) => this.#deliverQuarantined(entries),
+      onFree: (entries) => this.#readmit(entries),
       dropExpired: (entries) => {
         const live = dropExpired(entries, this.#options)
         for (const { queue } of entries) queue.apart--
@@ -209,13 +218,13 @@ export class Batcher<Item, Result> {
     return this.#quarantine.has(this.#options.keyOf(item))
   }
 
-  #putApart(entries: Entries<Item, Result>, trouble?: Trouble): void {
+  #quarantineEntries(entries: Entries<Item, Result>, trouble?: Trouble): void {
     for (const { queue } of entries) queue.apart++
     this.#quarantine.add(entries, trouble)
   }
 
   /** To the front: they have waited longest. */
-  #takeBack(entries: Entries<Item, Result>): void {
+  #readmit(entries: Entries<Item, Result>): void {
     const now = performance.now()
     for (const entry of entries.toReversed()) {
       entry.queue.apart--
@@ -227,19 +236,19 @@ export class Batcher<Item, Result> {
   }
 
   /** Those who came before it was known that they are in trouble. */
-  #sortOut(queue: Queue<Item, Result>): void {
+  #quarantineQueued(queue: Queue<Item, Result>): void {
     const apart = queue.entries.filter((entry) => this.#isApart(entry))
     if (apart.length === 0) return
     queue.entries = queue.entries.filter((entry) => !this.#isApart(entry))
-    this.#putApart(apart)
+    this.#quarantineEntries(apart)
   }
 
   /** Answers those that nobody keeps locked. */
-  async #setAside(entries: Entries<Item, Result>): Promise<Entries<Item, Result>> {
+  async #quarantineLocked(entries: Entries<Item, Result>): Promise<Entries<Item, Result>> {
     const { keyOf, findLocked } = this.#options
     try {
       const locked = await findLocked(entries.map(({ item }) => item))
-      this.#putApart(entries.filter(({ item }) => locked.has(keyOf(item))))
+      this.#quarantineEntries(entries.filter(({ item }) => locked.has(keyOf(item))))
       return entries.filter(({ item }) => !locked.has(keyOf(item)))
     } catch {
       // If the database does not answer, all of them are tried again together.
@@ -248,7 +257,7 @@ export class Batcher<Item, Result> {
   }
 
   /** Answers those that are still in trouble. */
-  async #deliverApart(
+  async #deliverQuarantined(
     entries: Entries<Item, Result>,
   ): Promise<{ left: Entries<Item, Result>; trouble: Trouble }> {
     const { sendApart } = this.#options
@@ -275,17 +284,6 @@ export class Batcher<Item, Result> {
     }
     return { left, trouble }
   }
-}
-
-function hasRoom<Item, Result>(
-  { limits, entries, apart }: Queue<Item, Result>,
-  now: number,
-  goes_apart: boolean,
-): boolean {
-  if (goes_apart) return apart < limits.apart_limit
-  const oldest = entries[0]
-  const aged = oldest !== undefined && now - oldest.queued_at > limits.queue_age_limit_ms
-  return !aged && entries.length < limits.queue_limit
 }
 
 function backoff(tries: number): number {

@@ -18,12 +18,12 @@ import {
 import type { HoldRow, SettleRow } from '../store.ts'
 import { busy, GivenUp, RefusedItem } from './batch-entry.ts'
 import { readHold, readSettlement } from './call-answers.ts'
-import { Lane, type LaneOptions } from './lane.ts'
+import { DEADLINE_MS, Lane, type LaneOptions } from './lane.ts'
 import { Lease } from './lease.ts'
 import { type RoomWaiter, RoomWaiters } from './room-waiters.ts'
 import { UnpostedSettlements } from './unposted.ts'
 
-export type CallLedgerOptions = Omit<LaneOptions, 'lease'> & {
+export type CallLedgerOptions = Omit<LaneOptions, 'lease' | 'onStrayHold'> & {
   /** Where settlements are kept that the database cannot take. */
   folder: string
   lanes?: number
@@ -55,9 +55,12 @@ export class CallLedger {
   readonly #lease: Lease
   readonly #unposted: UnpostedSettlements
   readonly #waiters = new RoomWaiters()
+  /** Holds of which a copy may still be under way, and whether they were resolved. */
+  readonly #strays = new Map<string, boolean>()
   /** Holds that were given up and are being given back. */
   readonly #undoing = new Set<Promise<void>>()
   #lanes: Lane[] = []
+  #stopping: Promise<void> | undefined
 
   constructor(options: CallLedgerOptions) {
     this.#options = options
@@ -67,7 +70,11 @@ export class CallLedger {
 
   async start(): Promise<void> {
     await this.#lease.take()
-    const options = { ...this.#options, lease: this.#lease }
+    const options = {
+      ...this.#options,
+      lease: this.#lease,
+      onStrayHold: (request: HoldRequest) => this.#watchStray(request),
+    }
     this.#lanes = Array.from({ length: options.lanes ?? LANES }, () => new Lane(options))
   }
 
@@ -83,6 +90,8 @@ export class CallLedger {
       const wait_ms = this.#options.hold_wait_ms ?? HOLD_WAIT_MS
       const row = await this.#askForRoom(request, { wait_ms })
       this.#options.metrics.ledger_holds.inc({ state: row.state })
+      // The hold may have been placed by a copy whose answer was lost.
+      if (row.state === 'lease_lapsed') this.#undo(request, 0)
       const hold = readHold(request, row)
       if (this.#lease.is_live) return hold
       this.#undo(request, 0)
@@ -133,6 +142,7 @@ export class CallLedger {
   /** Gives all of it back; true if there was something to give back. */
   async release(hold: Hold): Promise<boolean> {
     const row = await this.#laneOf(hold.wallet_id).settle({ hold })
+    this.#noteResolved(hold)
     this.#waiters.wake(hold.wallet_id)
     this.#options.metrics.ledger_settles.inc({ state: row.state })
     return row.state === 'voided'
@@ -140,7 +150,9 @@ export class CallLedger {
 
   /** Posts settlements that were kept on disk, by this process or one before it. */
   async postKept(): Promise<void> {
-    await this.#unposted.post((request) => this.#post(request))
+    await this.#unposted.post(async (request) =>
+      readSettlement(this.#options, request, await this.#post(request)),
+    )
   }
 
   /** Items that wait for a batch. */
@@ -150,6 +162,11 @@ export class CallLedger {
 
   /** Takes nothing new, answers what it took or keeps it on disk, and gives the lease back. */
   async stop(within_ms = CLOSE_WITHIN_MS): Promise<void> {
+    this.#stopping ??= this.#stop(within_ms)
+    await this.#stopping
+  }
+
+  async #stop(within_ms: number): Promise<void> {
     await Promise.race([
       Promise.all(this.#undoing),
       sleep(within_ms / 2, undefined, { ref: false }),
@@ -162,23 +179,28 @@ export class CallLedger {
   async #post(request: SettleRequest): Promise<SettleRow> {
     const { hold } = request
     const row = await this.#laneOf(hold.wallet_id).settle({ hold, charge: request })
+    this.#noteResolved(hold)
     this.#waiters.wake(hold.wallet_id)
     this.#options.metrics.ledger_settles.inc({ state: row.state })
     return row
   }
 
-  /** A settlement that failed. */
+  /** A settlement that failed: it is kept on disk, to be posted later or, if it was refused, for a person. */
   async #rescue(request: SettleRequest, error: unknown): Promise<void> {
     const { hold, used_credits } = request
     const { log, metrics } = this.#options
-    const refused = error instanceof RefusedItem
-    if (!refused && (await this.#unposted.keep(request))) return
+    if (error instanceof RefusedItem) {
+      await this.#unposted.keepRefused([request]).catch(() => {})
+      metrics.ledger_kept.inc({ outcome: 'refused' })
+      // What cannot be charged must not block the wallet as well.
+      await this.release(hold).catch(() => {})
+      return
+    }
+    if (await this.#unposted.keep(request)) return
     // A call that nobody pays.
     const context = { hold: hold.id, wallet_id: hold.wallet_id, credits: Number(used_credits) }
     log.error({ alarm: 'ledger_settle', ...context, err: error }, 'settle failed')
     metrics.ledger_kept.inc({ outcome: 'lost' })
-    // What cannot be charged must not block the wallet as well.
-    if (refused) await this.release(hold).catch(() => {})
   }
 
   /** Asks again while calls that run are in the way. */
@@ -217,6 +239,26 @@ export class CallLedger {
   #ask(request: HoldRequest): Promise<HoldRow> {
     if (!this.#lease.is_live) throw leaseLapsed()
     return this.#laneOf(request.wallet_id).hold(request)
+  }
+
+  /**
+   * A copy of this hold went unanswered and may still be in the hands of a backend. While the hold is open it does
+   * nothing, and past the deadline it is refused. In between, after the call was settled, it would place the hold anew.
+   */
+  #watchStray(request: HoldRequest): void {
+    if (this.#strays.has(request.id)) return
+    this.#strays.set(request.id, false)
+    const after_ms = (this.#options.deadline_ms ?? DEADLINE_MS) + CERTAIN_AFTER_MS
+    const timer = setTimeout(() => {
+      const is_resolved = this.#strays.get(request.id)
+      this.#strays.delete(request.id)
+      if (is_resolved) this.#undo(request, 0)
+    }, after_ms)
+    timer.unref()
+  }
+
+  #noteResolved({ id }: Hold): void {
+    if (this.#strays.has(id)) this.#strays.set(id, true)
   }
 
   /**

@@ -30,6 +30,8 @@ export type LaneOptions = {
   deadline_ms?: number
   hold_expires_after_ms?: number
   settle_gives_up_after_ms?: number
+  /** A hold was answered, but until its deadline an earlier copy of it may still reach the database. */
+  onStrayHold?: (request: HoldRequest) => void
 }
 
 type Item = { hold: HoldItem } | { settle: SettleItem }
@@ -40,7 +42,7 @@ const QUEUE_AGE_LIMIT_MS = 2_000
 const HOLDS_APART_LIMIT = 2_500
 /** Longer than the longest call, which ends after 15 minutes. */
 const HOLD_EXPIRES_AFTER_MS = 20 * 60_000
-const DEADLINE_MS = 10_000
+export const DEADLINE_MS = 10_000
 
 export class Lane {
   readonly #options: LaneOptions
@@ -61,7 +63,7 @@ export class Lane {
       classify: classifyFailure,
       keyOf: walletOf,
       findLocked: (items) => findLocked(this.#connection, items),
-      findLockedApart: (wallet_ids) => findLockedWallets(this.#apart_connection, wallet_ids),
+      findLockedApart: (wallet_ids, items) => findLocked(this.#apart_connection, items, wallet_ids),
       sendApart: (items) => this.#write(items, this.#apart_connection),
       observe: (event) => this.#observe(event),
     })
@@ -112,6 +114,10 @@ export class Lane {
 
   #observe(event: BatchEvent<Item>): void {
     const { metrics, log } = this.#options
+    if (event.kind === 'found_out') {
+      if ('hold' in event.item) this.#options.onStrayHold?.(event.item.hold.request)
+      return
+    }
     if (event.kind !== 'sent' && event.kind !== 'failed') {
       metrics.ledger_failures.inc({ kind: event.queue, reason: event.kind })
       return
@@ -156,12 +162,14 @@ function queuesOf(options: LaneOptions, deadline_ms: number) {
   ]
 }
 
-/** The wallets of those items whose row, or a counter of whose spend limits, somebody keeps. */
+/** The wallets, also those of the items, whose row somebody keeps, or a counter of whose items' spend limits. */
 async function findLocked(
   connection: LaneConnection,
   items: readonly Item[],
+  wallet_ids: readonly string[] = [],
 ): Promise<ReadonlySet<string>> {
-  const locked = await findLockedWallets(connection, [...new Set(items.map(walletOf))])
+  const asked = new Set([...wallet_ids, ...items.map(walletOf)])
+  const locked = await findLockedWallets(connection, [...asked])
   const counters = items.flatMap((item) => limitsOf(item).map((counter) => ({ item, counter })))
   if (counters.length === 0) return locked
   const free = await connection.run(SELECT_FREE_COUNTERS, [
@@ -170,8 +178,10 @@ async function findLocked(
     counters.map(({ counter }) => counter.period),
   ])
   // A counter that somebody is just making is not found either.
-  const free_owners = new Set(free.map(({ owner_id }) => owner_id))
-  const kept = counters.filter(({ counter }) => !free_owners.has(counter.owner_id))
+  const free_counters = new Set(free.map(({ owner_id, period }) => `${owner_id} ${period}`))
+  const kept = counters.filter(
+    ({ counter }) => !free_counters.has(`${counter.owner_id} ${counter.period}`),
+  )
   return locked.union(new Set(kept.map(({ item }) => walletOf(item))))
 }
 

@@ -79,6 +79,24 @@ describe('a quarantine', () => {
     await batcher.close()
   })
 
+  it('gives up what it is just trying, too, when the time to close is over', async () => {
+    const kept = new Set(['odd'])
+    const trying = Promise.withResolvers<void>()
+    const batcher = make({
+      ...blockedBy(kept),
+      give_up_after_ms: 60_000,
+      sendApart: () => {
+        trying.resolve()
+        return new Promise(() => {})
+      },
+    })
+    const refused = assert.rejects(batcher.submit(1, 'number'), { code: 'service_unavailable' })
+    await trying.promise
+    await batcher.close(30)
+    await refused
+    await assert.rejects(batcher.submit(3, 'number'), { code: 'service_unavailable' })
+  })
+
   it('lets what waits apart take only its own room', async () => {
     const kept = new Set(['odd'])
     const queues = [

@@ -11,8 +11,8 @@ export type Trouble = 'locked' | 'failing'
 export type QuarantineOptions<Entry> = {
   keyOf: (entry: Entry) => string
   batch_limit: number
-  /** Those of the keys that somebody keeps locked, found without waiting. */
-  findLocked: (keys: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Those of the keys that somebody keeps locked, themselves or for these entries; found without waiting. */
+  findLocked: (keys: readonly string[], entries: readonly Entry[]) => Promise<ReadonlySet<string>>
   /** Tries entries of one key once; answers those that are still in trouble. */
   deliver: (entries: readonly Entry[]) => Promise<{ left: readonly Entry[]; trouble: Trouble }>
   /** Takes back those whose trouble is over. */
@@ -22,6 +22,7 @@ export type QuarantineOptions<Entry> = {
 }
 
 type Ward<Entry> = {
+  /** Of the last try. A server that could not be reached makes it `failing`: nobody knows of a lock then. */
   trouble: Trouble
   entries: Entry[]
   /** A failing key is not tried before this. */
@@ -43,6 +44,8 @@ export class Quarantine<Entry> {
   readonly #options: QuarantineOptions<Entry>
   readonly #wards = new Map<string, Ward<Entry>>()
   #running: Promise<void> | undefined
+  /** Under way, and so in no ward. */
+  #trying: readonly Entry[] = []
   #closing = false
   #looked_at = Number.NEGATIVE_INFINITY
 
@@ -87,9 +90,9 @@ export class Quarantine<Entry> {
 
   /** Forgets everything; answers whoever waited. */
   abandon(): Entry[] {
-    const entries = [...this.#wards.values()].flatMap((ward) => ward.entries)
+    const waiting = [...this.#wards.values()].flatMap((ward) => ward.entries)
     this.#wards.clear()
-    return entries
+    return [...this.#trying, ...waiting]
   }
 
   async #run(): Promise<void> {
@@ -127,13 +130,16 @@ export class Quarantine<Entry> {
     if (!somebody_waits && now - this.#looked_at < LOOK_EVERY_MS) return
     this.#looked_at = now
     const keys = locked.map(([key]) => key)
-    const still = await this.#options.findLocked(keys).catch(() => new Set(keys))
+    const entries = locked.flatMap(([, ward]) => ward.entries)
+    const still = await this.#options.findLocked(keys, entries).catch(() => new Set(keys))
     for (const key of keys) if (!still.has(key)) this.#free(key)
   }
 
   async #try(key: string, ward: Ward<Entry>): Promise<void> {
     const tried = ward.entries.splice(0, this.#options.batch_limit)
+    this.#trying = tried
     const { left, trouble } = await this.#options.deliver(tried)
+    this.#trying = []
     // Abandoned meanwhile.
     if (this.#wards.get(key) !== ward) return
     if (left.length === 0) {

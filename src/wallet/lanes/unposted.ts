@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { ApiError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import type { LedgerMetrics } from '../../platform/metrics.ts'
 import { toJson } from '../../platform/money.ts'
@@ -62,13 +63,13 @@ export class UnpostedSettlements {
     const files = await this.#files()
     let left = 0
     for (const file of files.slice(0, FILES_AT_ONCE)) {
-      const requests = parseLines(await this.#read(file))
+      const requests = await this.#readLines(file)
       const outcomes = await postAll(requests, settle)
       const waiting = outcomes.filter(({ outcome }) => outcome === 'waiting').length
       left += waiting
       if (waiting > 0) continue
       const refused = outcomes.filter(({ outcome }) => outcome === 'refused')
-      if (refused.length > 0) await this.#setAside(refused.map(({ request }) => request))
+      if (refused.length > 0) await this.keepRefused(refused.map(({ request }) => request))
       await unlink(file).catch(() => {})
       metrics.ledger_kept.inc({ outcome: 'posted' }, outcomes.length - refused.length)
       metrics.ledger_kept.inc({ outcome: 'refused' }, refused.length)
@@ -113,6 +114,18 @@ export class UnpostedSettlements {
     }
   }
 
+  /** A file that cannot be read keeps no other from being posted. */
+  async #readLines(file: string): Promise<SettleRequest[]> {
+    const text = await this.#read(file)
+    try {
+      return parseLines(text)
+    } catch (error) {
+      this.#options.log.error({ alarm: 'ledger_settle', err: error, file }, 'kept file is damaged')
+      await rename(file, `${file}.damaged`)
+      return []
+    }
+  }
+
   /** Another process of this machine may have posted it meanwhile. */
   async #read(file: string): Promise<string> {
     try {
@@ -123,11 +136,13 @@ export class UnpostedSettlements {
     }
   }
 
-  async #setAside(requests: readonly SettleRequest[]): Promise<void> {
+  /** For a person to look at: no database will take them as they are. */
+  async keepRefused(requests: readonly SettleRequest[]): Promise<void> {
     const { folder, log } = this.#options
+    await mkdir(folder, { recursive: true, mode: 0o700 })
     for (const { hold, used_credits } of requests) {
       const context = { hold: hold.id, wallet_id: hold.wallet_id, credits: Number(used_credits) }
-      log.error({ alarm: 'ledger_settle', ...context }, 'a kept settlement was refused')
+      log.error({ alarm: 'ledger_settle', ...context }, 'a settlement was refused')
     }
     const lines = requests.map((request) => `${toJson(request)}\n`).join('')
     await writeFile(path.join(folder, REFUSED_FILE), lines, { flag: 'a', mode: 0o600, flush: true })
@@ -147,11 +162,17 @@ async function postAll(
     part.forEach((request, index) => {
       const result = results[index]
       const posted = result?.status === 'fulfilled'
-      const refused = result?.status === 'rejected' && result.reason instanceof RefusedItem
-      outcomes.push({ request, outcome: posted ? 'posted' : refused ? 'refused' : 'waiting' })
+      const waits = result?.status === 'rejected' && isBusy(result.reason)
+      outcomes.push({ request, outcome: posted ? 'posted' : waits ? 'waiting' : 'refused' })
     })
   }
   return outcomes
+}
+
+/** The database may take it another time. */
+function isBusy(error: unknown): boolean {
+  if (error instanceof RefusedItem) return false
+  return error instanceof ApiError && error.code === 'service_unavailable'
 }
 
 /** A settlement as JSON carries it: credits are whole numbers, exactly, and only their type has to be given back. */

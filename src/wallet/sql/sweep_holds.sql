@@ -11,13 +11,14 @@ declare
 begin
   select array_agg(w.id) into free_wallet_ids
   from (
+    -- The limit counts wallets that were free: those that are locked take nobody's place.
     select w.id from wallet w
     where w.bucket = p_bucket and w.id in (
       select h.wallet_id from hold h
       where h.bucket = p_bucket and (
-        h.expires_at <= v_now or not exists (select 1 from gateway_node n where n.node_id = h.node_id))
-      limit p_limit)
+        h.expires_at <= v_now or not exists (select 1 from gateway_node n where n.node_id = h.node_id)))
     order by w.bucket, w.id
+    limit p_limit
     for no key update skip locked
   ) w;
   if free_wallet_ids is null then
