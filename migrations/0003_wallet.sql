@@ -439,8 +439,9 @@ create type hold_item as (
   bucket smallint, id uuid, wallet_id uuid, min_credits bigint, max_credits bigint,
   -- Of a hold that grows: what it has, 0 for a new one. Null: it does not grow.
   held_credits bigint,
-  -- By the server's clock. A hold that is decided later is refused: its caller has given it up.
-  deadline timestamptz
+  -- By the server's clock, in milliseconds since 1970. A hold that is decided later is refused: its caller has given
+  -- it up.
+  deadline_ms bigint
 );
 
 -- Without used_credits the hold is given back.

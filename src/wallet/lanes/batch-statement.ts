@@ -6,8 +6,8 @@ import { countersOf, type Hold, type HoldRequest, type SettleRequest } from '../
 import { type HoldRow, LEDGER_BATCH, type SettleRow } from '../store.ts'
 import type { LaneConnection } from './connection.ts'
 
-/** `deadline`: by the server's clock, after which nothing may be held any more. */
-export type HoldItem = { request: HoldRequest; deadline: Date }
+/** `deadline_ms`: by the server's clock, after which nothing may be held any more. */
+export type HoldItem = { request: HoldRequest; deadline_ms: number }
 
 /** Without a charge, the hold is given back. */
 export type SettleItem = { hold: Hold; charge?: SettleRequest }
@@ -28,10 +28,10 @@ export async function writeBatch(
 ): Promise<LedgerAnswers> {
   const { holds, settles } = batch
   const rows = await connection.run(LEDGER_BATCH, [
-    column(settles, settleFields),
+    column(settles, settleRow),
     limitColumn(settles.map(({ hold }) => hold.spend)),
     toJson(settles.map(({ charge }) => describe(charge))),
-    column(holds, holdFields),
+    column(holds, holdRow),
     limitColumn(holds.map(({ request }) => countersOf(request))),
     batch.node_id,
     `${batch.lease_ms} milliseconds`,
@@ -43,29 +43,16 @@ export async function writeBatch(
   }
 }
 
-/** As the type hold_item has them. */
-function holdFields({ request, deadline }: HoldItem): Field[] {
-  return [
-    bucketOf(request.wallet_id),
-    request.id,
-    request.wallet_id,
-    request.min_credits,
-    request.max_credits,
-    request.held_credits ?? '',
-    deadline.toISOString(),
-  ]
+/** As the type hold_item has it. */
+function holdRow({ request, deadline_ms }: HoldItem): string {
+  const { id, wallet_id, min_credits, max_credits, held_credits } = request
+  return `${bucketOf(wallet_id)},${id},${wallet_id},${min_credits},${max_credits},${held_credits ?? ''},${deadline_ms}`
 }
 
-/** As the type settle_item has them. */
-function settleFields({ hold, charge }: SettleItem): Field[] {
+/** As the type settle_item has it. */
+function settleRow({ hold, charge }: SettleItem): string {
   const { id, wallet_id } = hold
-  return [
-    bucketOf(wallet_id),
-    id,
-    wallet_id,
-    charge?.used_credits ?? '',
-    charge?.cost_credits ?? '',
-  ]
+  return `${bucketOf(wallet_id)},${id},${wallet_id},${charge?.used_credits ?? ''},${charge?.cost_credits ?? ''}`
 }
 
 /**
@@ -76,27 +63,20 @@ function limitColumn(spends: readonly Hold['spend'][]): string {
   const limits = spends.flatMap((counters = [], index) =>
     counters.map((counter) => ({ ...counter, item: index + 1 })),
   )
-  return column(limits, ({ item, bucket, owner_id, period, limit }) => [
-    item,
-    bucket,
-    owner_id,
-    period,
-    limit,
-  ])
+  return column(
+    limits,
+    ({ item, bucket, owner_id, period, limit }) =>
+      `${item},${bucket},${owner_id},${period},${limit}`,
+  )
 }
-
-type Field = string | number | bigint
 
 /**
  * An array of a composite type as PostgreSQL reads it; an empty field is null. Ids, dates and whole numbers need no
  * quotes of their own; the driver would look for something to escape in each of them.
  */
-function column<Item>(items: readonly Item[], pick: (item: Item) => readonly Field[]): string {
+function column<Item>(items: readonly Item[], rowOf: (item: Item) => string): string {
   let text = '{'
-  for (const item of items) {
-    if (text.length > 1) text += ','
-    text += `"(${pick(item).join(',')})"`
-  }
+  for (const item of items) text += text.length > 1 ? `,"(${rowOf(item)})"` : `"(${rowOf(item)})"`
   return `${text}}`
 }
 

@@ -74,8 +74,8 @@ export class Lane {
   }
 
   hold(request: HoldRequest): Promise<HoldRow> {
-    const deadline = this.#options.lease.serverTime(performance.now() + this.#deadline_ms)
-    return this.#batcher.submit({ hold: { request, deadline } }, 'hold') as Promise<HoldRow>
+    const deadline_ms = this.#options.lease.serverTime(performance.now() + this.#deadline_ms)
+    return this.#batcher.submit({ hold: { request, deadline_ms } }, 'hold') as Promise<HoldRow>
   }
 
   settle(settle: SettleItem): Promise<SettleRow> {

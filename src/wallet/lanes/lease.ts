@@ -51,9 +51,9 @@ export class Lease {
     return performance.now() < this.#live_until
   }
 
-  /** What the server's clock will say at a moment of this process's monotonic clock; early by a round trip at most. */
-  serverTime(monotonic_ms: number): Date {
-    return new Date(monotonic_ms + this.#server_offset_ms)
+  /** What the server's clock will say, in milliseconds since 1970, at a moment of this process's monotonic clock; early by a round trip at most. */
+  serverTime(monotonic_ms: number): number {
+    return Math.floor(monotonic_ms + this.#server_offset_ms)
   }
 
   /** Gives the lease back; if that fails it ends by itself. */

@@ -15,15 +15,12 @@
 -- well. Where it has less than max, `ceiling` in the answer is what the wallet and the limits could pay for it if
 -- nobody else spent anything, and `wallet_held` what all calls hold.
 -- Any number of limits may bind an item, no counter twice.
--- Plans are made once and pinned to index look-ups: they do not depend on the statistics of tables that change shape,
--- and a batch of one is not planned anew each time.
 create or replace function hold_batch(
   p_holds hold_item[], p_limits limit_item[], p_node_id uuid, p_lease interval, p_expires_after interval
 ) returns table (
   item integer, state text, granted bigint, limit_owner_id uuid, ceiling bigint, wallet_held bigint
 )
-language plpgsql set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql as $$
 declare
   r record;
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint;
@@ -39,16 +36,8 @@ declare
   u_buckets smallint[]; u_ids uuid[]; u_held bigint[];
   with_limits boolean := p_limits <> '{}'; growing integer := 0; grown integer;
   -- After the locks: whoever holds them later has seen what happens here.
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz := clock_timestamp(); v_now_ms bigint := extract(epoch from v_now) * 1000;
 begin
-  if not exists (
-    select 1 from gateway_node n where n.node_id = p_node_id and n.beaten_at > v_now - p_lease)
-  then
-    return query select i, 'lease_lapsed', null::bigint, null::uuid, null::bigint, null::bigint
-    from generate_series(1, cardinality(p_holds)) i;
-    return;
-  end if;
-
   if with_limits then
     select array_agg(u.item) into limit_items from unnest(p_limits) u;
     select t.counters, t.spent, t.held into l_counters, l_spent, l_held
@@ -62,7 +51,8 @@ begin
 
   for r in
     select u.ordinality::integer as item, u.*, w.posted, w.held,
-      h.amount as open_amount, h.wallet_id as open_wallet_id
+      h.amount as open_amount, h.wallet_id as open_wallet_id,
+      (select n.beaten_at > v_now - p_lease from gateway_node n where n.node_id = p_node_id) as has_lease
     from unnest(p_holds) with ordinality u
     left join wallet w on w.bucket = u.bucket and w.id = u.wallet_id
     left join hold h on h.bucket = u.bucket and h.id = u.id
@@ -92,11 +82,13 @@ begin
       v_state := 'no_wallet';
     elsif r.open_wallet_id <> r.wallet_id then
       v_state := 'conflict';
+    elsif r.has_lease is not true then
+      v_state := 'lease_lapsed';
     elsif own >= r.min_credits or own > 0 and r.held_credits is null then
       v_state := 'granted';
     elsif own = 0 and r.held_credits > 0 then
       v_state := 'gone';
-    elsif v_now > r.deadline then
+    elsif v_now_ms > r.deadline_ms then
       v_state := 'too_late';
     elsif room >= r.min_credits - own then
       v_state := 'granted';
@@ -166,7 +158,7 @@ begin
   select u.bucket, u.id, u.wallet_id, u.granted, p_node_id, v_now + p_expires_after, limits.buckets,
     limits.owner_ids, limits.periods
   from rows from (unnest(p_holds), unnest(o_granted, o_added)) with ordinality
-    as u (bucket, id, wallet_id, min_credits, max_credits, held_credits, deadline, granted, added, item)
+    as u (bucket, id, wallet_id, min_credits, max_credits, held_credits, deadline_ms, granted, added, item)
   left join limits on limits.item = u.item
   where u.added > 0 and u.granted = u.added;
 

@@ -13,8 +13,7 @@ create or replace function settle_batch(
 ) returns table (
   item integer, state text, charged bigint, shortfall bigint, balance_before bigint, balance_after bigint
 )
-language plpgsql set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql as $$
 declare
   r record; e record;
   w_bucket smallint; w_id uuid; w_posted bigint; w_held bigint; w_seq bigint; w_at timestamptz;
