@@ -14,7 +14,7 @@ import { type Acknowledged, assertNothingLost, startGateway } from './gateway.ts
 import { assertBooks, LONG, makeWallets, silent } from './support.ts'
 
 const BANK_SECONDS = LONG ? 60 : 4
-const KILLS = LONG ? 100 : 6
+const KILLS = LONG ? 100 : 4
 
 describe('a bank with two processes', () => {
   it('shows the same total in every snapshot while 64 workers move credits', async () => {
