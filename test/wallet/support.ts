@@ -38,10 +38,15 @@ export async function makeLedger(
   return ledger
 }
 
+const test_folders: string[] = []
+// Not a hook of the test runner: the bench has none.
+process.once('exit', () => {
+  for (const folder of test_folders) rmSync(folder, { recursive: true, force: true })
+})
+
 function makeTestFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-unposted-'))
-  // Not a hook of the test runner: the bench has none.
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  test_folders.push(folder)
   return folder
 }
 
