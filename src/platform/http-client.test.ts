@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { eventually } from '../../test/support/eventually.ts'
 import { CallSignal, HttpFailure, type HttpFailureKind, type HttpLimits } from './http-call.ts'
 import { createHttpClient } from './http-client.ts'
 
@@ -11,11 +12,12 @@ const LIMITS: HttpLimits = { headers_ms: 5_000, idle_ms: 5_000, total_ms: 5_000 
 async function setUp(t: TestContext, listener: RequestListener, max_open?: number) {
   const server = createServer(listener)
   const client = createHttpClient(max_open === undefined ? {} : { max_open })
-  const seen = { connections: 0, left: 0 }
+  const seen = { connections: 0, requests: 0, left: 0 }
   server.on('connection', () => {
     seen.connections += 1
   })
   server.on('request', (_request, response) => {
+    seen.requests += 1
     response.on('close', () => {
       if (!response.writableFinished) seen.left += 1
     })
@@ -93,21 +95,22 @@ test('each limit ends the call: headers, idle, total', async (t) => {
 
 test('a signal ends the call before and during the answer, and a dead one never starts it', async (t) => {
   const { send, seen } = await setUp(t, (_request, response) => {
-    setTimeout(() => response.write('x'), 30)
+    setTimeout(() => response.write('x'), 300)
   })
   const dead = new CallSignal()
   dead.abort()
   await assert.rejects(send({}, dead), failsAs('aborted'))
   assert.equal(seen.connections, 0)
   const early = new CallSignal()
-  setTimeout(() => early.abort(), 10)
-  await assert.rejects(send({}, early), failsAs('aborted'))
+  const asked = assert.rejects(send({}, early), failsAs('aborted'))
+  await eventually('the server is asked', () => seen.requests === 1)
+  early.abort()
+  await asked
   const late = new CallSignal()
   const reply = await send({}, late)
   setTimeout(() => late.abort(), 10)
   await assert.rejects(reply.text(), failsAs('aborted'))
-  await wait(30)
-  assert.equal(seen.left, 2)
+  await eventually('both calls have left', () => seen.left === 2)
 })
 
 test('an abort while nobody reads harms nobody', async (t) => {
@@ -167,7 +170,7 @@ test('leaving the loop early ends the call; after release the connection is kept
   unread.release()
   await wait(50)
   await (await send()).text()
-  assert.deepEqual(seen, { connections: 2, left: 1 })
+  assert.deepEqual([seen.connections, seen.left], [2, 1])
 })
 
 test('pieces that arrived together are read together, and before the fault that came after them', async (t) => {
