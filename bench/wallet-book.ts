@@ -58,7 +58,7 @@ export async function auditNewCalls(url: string): Promise<void> {
   const db = new Db({ url, pool_size: 4, application_name: 'svc bench' })
   try {
     const wallets = await makeWallets(db, 100, 1_000_000n)
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     await inParallel(NEW_CALLS, 100, async (index) => {
       const hold = await ledger.hold(holdOf(wallets[index % wallets.length] ?? '', 1_000n))
       await ledger.settle(chargeOf(hold, 110n, 100n))

@@ -15,7 +15,7 @@ export async function printBytesOfCall(db: Db, url: string): Promise<void> {
   const wallets = await makeWallets(db, 500, 1_000_000_000n)
   const developer_id = mintId()
   const key_id = mintId()
-  const ledger = await makeLedger(db, url)
+  const ledger = await makeLedger(url)
   const before = await sizes(url)
   await inParallel(CALLS, 200, async (index) => {
     const wallet_id = wallets[index % wallets.length]

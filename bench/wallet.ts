@@ -71,7 +71,7 @@ async function compareBooks(urls: { full: string; empty: string }, count: number
     for (const book of ['empty', 'full'] as const) {
       const db = new Db({ url: urls[book], pool_size: 4, application_name: 'svc bench' })
       const wallets = await makeWallets(db, 100, WALLET_CREDITS)
-      const ledger = await makeLedger(db, urls[book])
+      const ledger = await makeLedger(urls[book])
       await run(ledger, wallets, { callers: CALLERS, seconds: 1 })
       const busy = await run(ledger, wallets, { callers: CALLERS, seconds: SECONDS })
       const idle = await run(ledger, wallets, { callers: 1, seconds: 2 })
@@ -94,7 +94,7 @@ async function measure(url: string): Promise<void> {
     if (!hot) throw new Error('no wallet')
     const many = await makeWallets(db, 1_000, WALLET_CREDITS)
     const bench = async (title: string, wallets: string[], callers: number, options: Options) => {
-      const ledger = await makeLedger(db, url, options)
+      const ledger = await makeLedger(url, options)
       await run(ledger, wallets, { callers, seconds: 1 })
       const result = await run(ledger, wallets, { callers, seconds: SECONDS })
       await ledger.stop()

@@ -16,7 +16,7 @@ const db = openDb(url)
 after(() => db.close())
 const [first, second] = await makeWallets(db, 2, 1_000n)
 assert.ok(first && second)
-const ledger = await makeLedger(db, url)
+const ledger = await makeLedger(url)
 await ledger.settle(chargeOf(await ledger.hold(holdOf(first, 100n)), 55n, 50n))
 await ledger.hold({
   ...holdOf(first, 100n),
@@ -133,7 +133,7 @@ describe('the ledger check', () => {
   }
 
   it('reads one snapshot, and nobody waits for it', async () => {
-    const busy = await makeLedger(db, url)
+    const busy = await makeLedger(url)
     const stop = new AbortController()
     const calls = Array.from({ length: 8 }, async () => {
       let count = 0

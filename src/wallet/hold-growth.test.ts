@@ -19,7 +19,7 @@ import { readSpent } from './spend-limits.ts'
 
 const url = await createDatabase()
 const db = openDb(url)
-const ledger = await makeLedger(db, url, { hold_wait_ms: 300 })
+const ledger = await makeLedger(url, { hold_wait_ms: 300 })
 after(async () => {
   await ledger.stop()
   await db.close()
@@ -163,7 +163,7 @@ describe('a hold that grows', () => {
 
   it('of which many grow and end at once, on two processes, are never more than the wallet has', async () => {
     const wallet_id = await wallet(100_000n)
-    const other = await makeLedger(db, url, { hold_wait_ms: 300 })
+    const other = await makeLedger(url, { hold_wait_ms: 300 })
     let charged = 0n
     await inParallel(LONG ? 2_000 : 200, 24, async (index) => {
       const side = index % 2 === 0 ? ledger : other
@@ -192,7 +192,7 @@ describe('a hold that grows', () => {
     const { port, pathname, username, password } = new URL(url)
     const proxy = new Proxy(Number(port || 5432))
     const proxied = `postgres://${username}:${password}@127.0.0.1:${await proxy.listen()}${pathname}`
-    const remote = await makeLedger(db, proxied)
+    const remote = await makeLedger(proxied)
     try {
       const wallet_id = await wallet(1_000n)
       const hold = await remote.hold(growing(wallet_id, 10n, 2_000n))

@@ -18,7 +18,7 @@ import { sweepHolds } from './sweeper.ts'
 
 const url = await createDatabase()
 const db = openDb(url)
-const ledger = await makeLedger(db, url, { hold_wait_ms: 300 })
+const ledger = await makeLedger(url, { hold_wait_ms: 300 })
 after(async () => {
   await ledger.stop()
   await db.close()
@@ -237,10 +237,10 @@ describe('the sweeper', () => {
   it('gives back holds past their time, and those of a node without a lease', async () => {
     const wallet_id = await wallet(100n)
     const sweep = () => sweepHolds({ db, log: silent, metrics })
-    const live = await makeLedger(db, url)
+    const live = await makeLedger(url)
     await live.hold(holdOf(wallet_id, 10n))
     assert.equal(await sweep(), 0)
-    const dead = await makeLedger(db, url)
+    const dead = await makeLedger(url)
     await dead.hold(holdOf(wallet_id, 20n))
     await dead.stop()
     assert.equal(await sweep(), 1)

@@ -31,9 +31,9 @@ import { sweepHolds } from './sweeper.ts'
 
 const url = await createDatabase()
 const db = openDb(url)
-const ledger = await makeLedger(db, url, { hold_wait_ms: 300 })
+const ledger = await makeLedger(url, { hold_wait_ms: 300 })
 /** Waits until a limit decides, however busy the machine is. */
-const patient = await makeLedger(db, url, { hold_wait_ms: 60_000 })
+const patient = await makeLedger(url, { hold_wait_ms: 60_000 })
 after(async () => {
   await ledger.stop()
   await patient.stop()

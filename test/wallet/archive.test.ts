@@ -36,7 +36,7 @@ async function setUp() {
   )
   await setLedgerTime(url, clock.now())
   const [wallet_id = ''] = await makeWallets(db, 1, 1_000_000n, clock)
-  const ledger = await makeLedger(db, url)
+  const ledger = await makeLedger(url)
   after(() => ledger.stop())
   const call = async () => {
     const id = mintWalletId(wallet_id, clock.now())

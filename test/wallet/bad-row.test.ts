@@ -49,7 +49,7 @@ describe('a wallet that fails in the database', () => {
   for (const code of LONG ? [...CODES, ...MORE_CODES] : CODES) {
     it(`with ${code} fails alone, and is charged when the trouble is over`, async () => {
       const [bad = '', ...others] = await makeWallets(db, 1 + OTHERS, 1_000n)
-      const ledger = await makeLedger(db, url, { lanes: 1, deadline_ms: 1_500 })
+      const ledger = await makeLedger(url, { lanes: 1, deadline_ms: 1_500 })
       const held: Hold = await ledger.hold(holdOf(bad, 100n))
       await sql(url, 'insert into bad_row values ($1, $2)', [bad, code])
       const failing = [
@@ -81,7 +81,7 @@ describe('after that', () => {
 describe('the sweeper', () => {
   it('leaves what is locked for the next time and gives everything else back', async () => {
     const wallet_ids = await makeWallets(db, 300, 1_000n)
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     await Promise.all(wallet_ids.map((wallet_id) => ledger.hold(holdOf(wallet_id, 50n))))
     const [crowded = ''] = wallet_ids
     const neighbour = wallet_ids.find((id) => id !== crowded && bucketOf(id) === bucketOf(crowded))

@@ -29,7 +29,7 @@ describe('an answer that is lost after the commit', () => {
     const proxy = new Proxy(Number(new URL(url).port))
     const proxied = new URL(url)
     proxied.port = String(await proxy.listen())
-    const ledger = await makeLedger(db, proxied.toString())
+    const ledger = await makeLedger(proxied.toString())
     await ledger.settle(chargeOf(await ledger.hold(holdOf(wallet_id, 100n)), 10n))
     for (let round = 0; round < LOST_ANSWERS; round++) {
       if (round % 2 === 0) proxy.loseNextAnswer()
@@ -61,7 +61,7 @@ describe('an answer to holds and settlements that is lost after the commit', () 
     const proxied = new URL(url)
     proxied.port = String(await proxy.listen())
     const metrics = createMetrics()
-    const ledger = await makeLedger(db, proxied.toString(), { lanes: 1, metrics })
+    const ledger = await makeLedger(proxied.toString(), { lanes: 1, metrics })
     let open = await ledger.hold(holdOf(wallet_id, 100n))
     for (let round = 1; round <= LOST_ANSWERS; round++) {
       proxy.loseNextAnswer()
@@ -100,7 +100,7 @@ describe('a database that stops at once', () => {
     await migrate(url.toString())
     const db = new Db({ url: url.toString(), pool_size: 4, application_name: 'svc test' })
     const wallet_ids = await makeWallets(db, 20, 1_000_000_000n)
-    const ledger = await makeLedger(db, url.toString(), { deadline_ms: 20_000 })
+    const ledger = await makeLedger(url.toString(), { deadline_ms: 20_000 })
     const acknowledged = new Map<string, string>()
     const stop = new AbortController()
     const caller = async (index: number) => {

@@ -76,7 +76,7 @@ async function countLost(synchronous: boolean): Promise<Outcome> {
   const db = new Db({ url: cluster.url, pool_size: 4, application_name: 'svc test' })
   try {
     const wallet_ids = await makeWallets(db, 20, 1_000_000_000n)
-    const ledger = await makeLedger(db, cluster.url, { deadline_ms: 20_000 })
+    const ledger = await makeLedger(cluster.url, { deadline_ms: 20_000 })
     const stop = new AbortController()
     const calling = callUntil(stop.signal, ledger, wallet_ids)
     const opening = openUntil(stop.signal, db)
@@ -169,7 +169,7 @@ describe('a failover', { skip: !LONG && 'long' }, () => {
     const db = new Db({ url: cluster.url, pool_size: 4, application_name: 'svc test' })
     const [wallet_id] = await makeWallets(db, 1, 1_000n)
     assert.ok(wallet_id)
-    const ledger = await makeLedger(db, cluster.url)
+    const ledger = await makeLedger(cluster.url)
     const hold = await ledger.hold(holdOf(wallet_id, 100n))
     cluster.wal_link.delay_ms = 60_000
     let answered = false

@@ -27,7 +27,7 @@ async function setUp(settle_gives_up_after_ms?: number) {
   proxied.port = String(await proxy.listen())
   after(() => proxy.close())
   const metrics = createMetrics()
-  const ledger = await makeLedger(db, proxied.toString(), {
+  const ledger = await makeLedger(proxied.toString(), {
     folder,
     metrics,
     ...(settle_gives_up_after_ms !== undefined && { settle_gives_up_after_ms }),
@@ -79,8 +79,8 @@ describe('a settlement that the database cannot take', () => {
       readFileSync(path.join(folder, file), 'utf8').trim().split('\n'),
     )
     assert.equal(lines.length, 3)
-    const next = await makeLedger(db, url, { folder })
-    const another = await makeLedger(db, url, { folder })
+    const next = await makeLedger(url, { folder })
+    const another = await makeLedger(url, { folder })
     await Promise.all([next.postKept(), another.postKept()])
     assert.deepEqual(readdirSync(folder), [])
     assert.deepEqual(await readBalance(db, wallet_id), { balance: 790n, held: 0n, available: 790n })

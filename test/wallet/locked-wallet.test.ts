@@ -45,7 +45,7 @@ describe('while somebody keeps the row of a wallet', () => {
   it('other wallets of the lane are served, and its own callers once it is free', async () => {
     const [locked = '', other = ''] = await makeWallets(db, 2, 1_000n)
     // One lane, and answers for as long as it takes.
-    const ledger = await makeLedger(db, url, { lanes: 1, deadline_ms: 30_000 })
+    const ledger = await makeLedger(url, { lanes: 1, deadline_ms: 30_000 })
     const before: Hold = await ledger.hold(holdOf(locked, 100n))
     const lock = await lockWallets(locked)
     const waiting = [
@@ -71,7 +71,7 @@ describe('while somebody keeps the row of a wallet', () => {
 
   it('a spend counter that somebody keeps stops only the calls it binds', async () => {
     const [limited = '', other = ''] = await makeWallets(db, 2, 10_000n)
-    const ledger = await makeLedger(db, url, { lanes: 1, deadline_ms: 30_000 })
+    const ledger = await makeLedger(url, { lanes: 1, deadline_ms: 30_000 })
     const limit: SpendLimit = {
       kind: 'key',
       owner_id: mintId(),
@@ -100,7 +100,7 @@ describe('while somebody keeps the row of a wallet', () => {
 
   it('a wallet that is freed does not wait for another that is not', async () => {
     const [freed = '', kept = ''] = await makeWallets(db, 2, 10_000n)
-    const ledger = await makeLedger(db, url, { lanes: 1, deadline_ms: 30_000 })
+    const ledger = await makeLedger(url, { lanes: 1, deadline_ms: 30_000 })
     const locks = await Promise.all([lockWallets(freed), lockWallets(kept)])
     const [served, waits] = [pair(ledger, freed), pair(ledger, kept)]
     await sleep(1_500)
@@ -118,7 +118,7 @@ describe('while somebody keeps the row of a wallet', () => {
 
   it('its holds are refused in time, hold nothing, and a stop waits for what it owes', async () => {
     const [locked = ''] = await makeWallets(db, 1, 1_000n)
-    const ledger = await makeLedger(db, url, { lanes: 1, deadline_ms: 2_000 })
+    const ledger = await makeLedger(url, { lanes: 1, deadline_ms: 2_000 })
     const before = await ledger.hold(holdOf(locked, 100n))
     const lock = await lockWallets(locked)
     const refused = ledger.hold(holdOf(locked, 10n))

@@ -50,7 +50,7 @@ describe('a hold and its settle', () => {
     listener.on('notification', (message) => heard.push(message.channel))
     await listener.query('listen svc_invalidation')
     await listener.query('listen end_of_test')
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     await inParallel(100, 10, async () => {
       await ledger.settle(chargeOf(await ledger.hold(holdOf(wallet_id, 10n)), 1n))
     })

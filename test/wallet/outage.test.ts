@@ -8,7 +8,6 @@ import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Db } from '../../src/platform/db.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -105,7 +104,7 @@ async function survive(layout: Layout, outage_s: number): Promise<void> {
   }
   await sleep(AFTERWARDS_MS)
   assert.equal(await openHolds(url), 1, `${layout.name}: the live hold is still there`)
-  await assertNoRoom(db, url, wallet_id)
+  await assertNoRoom(url, wallet_id)
   assert.deepEqual(
     await caller.tell({ do: 'settle', credits: HELD }),
     { state: 'settled', charged: HELD, shortfall: 0 },
@@ -119,8 +118,8 @@ async function survive(layout: Layout, outage_s: number): Promise<void> {
 }
 
 /** Another process must not get what is held. */
-async function assertNoRoom(db: Db, url: string, wallet_id: string): Promise<void> {
-  const other = await makeLedger(db, url, { hold_wait_ms: 0 })
+async function assertNoRoom(url: string, wallet_id: string): Promise<void> {
+  const other = await makeLedger(url, { hold_wait_ms: 0 })
   await assert.rejects(other.hold(holdOf(wallet_id, 900_000n)), { code: 'insufficient_credits' })
   await other.stop()
 }
@@ -149,7 +148,7 @@ describe('while the database is away, or a process is', { concurrency: true }, (
   it('a process whose lease could not be renewed places no hold, and asks nobody for one, until it is renewed', async () => {
     const { url, db, wallet_id, proxy, proxied } = await setUp()
     const metrics = createMetrics()
-    const ledger = await makeLedger(db, proxied, { metrics })
+    const ledger = await makeLedger(proxied, { metrics })
     // Only the lease is cut off: the lanes have their connections.
     await ledger.release(await ledger.hold(holdOf(wallet_id, 1n)))
     await sql(
@@ -170,8 +169,8 @@ describe('while the database is away, or a process is', { concurrency: true }, (
   })
 
   it('a process without a lease is refused by the database too, by the database’s clock', async () => {
-    const { url, db, wallet_id } = await setUp()
-    const ledger = await makeLedger(db, url)
+    const { url, wallet_id } = await setUp()
+    const ledger = await makeLedger(url)
     const request = holdOf(wallet_id, 1n)
     // As if a first copy had been placed and its answer lost: whatever stands there is given back.
     await ledger.hold(request)

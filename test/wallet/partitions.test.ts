@@ -56,7 +56,7 @@ async function partitions(url: string): Promise<Record<string, number>> {
 describe('the end of a month', () => {
   it('passes three times under load without a failed settle or a stray row', async () => {
     const { url, db, clock, wallet_ids, metrics, log, alarms, travel } = await setUp(4)
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     const stop = new AbortController()
     let settled = 0
     const caller = async (wallet_id: string) => {
@@ -88,7 +88,7 @@ describe('a service that stood still for more than two months', () => {
     const { url, db, clock, wallet_ids, metrics, log, alarms, travel } = await setUp(1)
     await travel(400 * DAY_MS)
     await prepareLedger({ db, clock, log, metrics })
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     await callOnce(ledger, clock, wallet_ids[0])
     await ledger.stop()
     assert.ok(!('journal_default' in (await partitions(url))))
@@ -101,7 +101,7 @@ describe('a service that stood still for more than two months', () => {
     const { url, db, clock, wallet_ids, metrics, log, alarms, travel } = await setUp(2)
     const job = { db, clock, log, metrics }
     await travel(100 * DAY_MS)
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     await callOnce(ledger, clock, wallet_ids[0])
     // One month that is in reach of the job when it comes, and one that is over by then.
     await travel(35 * DAY_MS)
@@ -136,7 +136,7 @@ describe('a service that stood still for more than two months', () => {
   it('leaves the guards on what was moved and on the new default partition', async () => {
     const { url, db, clock, wallet_ids, metrics, log, travel } = await setUp(1)
     await travel(100 * DAY_MS)
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     await callOnce(ledger, clock, wallet_ids[0])
     await ledger.stop()
     await keepPartitions({ db, clock, log, metrics })
@@ -159,7 +159,7 @@ describe('a service that stood still for more than two months', () => {
     const { url, db, clock, wallet_ids, metrics, log, alarms, travel } = await setUp(1)
     const job = { db, clock, log, metrics }
     await travel(100 * DAY_MS)
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     await callOnce(ledger, clock, wallet_ids[0])
     const reader = new Client({ connectionString: url })
     await reader.connect()
@@ -179,7 +179,7 @@ describe('a service that stood still for more than two months', () => {
   it('loses no settle while stray rows are moved under load', async () => {
     const { url, db, clock, wallet_ids, metrics, log, travel } = await setUp(4)
     await travel(100 * DAY_MS)
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     const stop = new AbortController()
     const callers = wallet_ids.map(async (wallet_id) => {
       while (!stop.signal.aborted) await callOnce(ledger, clock, wallet_id)

@@ -38,7 +38,7 @@ describe('through PgBouncer in session mode', { skip: skipWithoutPgBouncer }, ()
     const db = openDb(url)
     atEnd(() => db.close())
     const [wallet_id = ''] = await makeWallets(db, 1, 1_000n)
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     const calls = Array.from({ length: 20 }, async () => {
       const hold = await ledger.hold(holdOf(wallet_id, 20n))
       await ledger.settle(chargeOf(hold, 10n))

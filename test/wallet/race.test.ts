@@ -38,7 +38,7 @@ describe('a hot wallet', () => {
   it('that covers exactly k of 500 calls at once serves exactly k', async () => {
     for (const k of [0, 1, 137, 499, 500]) {
       const wallet_id = await wallet(BigInt(k) * 1_000n)
-      const ledger = await makeLedger(db, url)
+      const ledger = await makeLedger(url)
       let served = 0
       let refused = 0
       await inParallel(500, 500, async () => {
@@ -60,7 +60,7 @@ describe('a hot wallet', () => {
   it('serves 100 parallel small calls that each hold far more than they use', async () => {
     const wallet_id = await wallet(1_000_000n)
     // All of them get their turn; how long a busy machine takes for it is not the point.
-    const ledger = await makeLedger(db, url, { hold_wait_ms: 30_000 })
+    const ledger = await makeLedger(url, { hold_wait_ms: 30_000 })
     await inParallel(100, 100, async () => {
       const hold = await ledger.hold(holdOf(wallet_id, 90_000n))
       await sleep(5)
@@ -72,7 +72,7 @@ describe('a hot wallet', () => {
 
   it(`keeps its chain whole and answers what the journal says, over ${POSTINGS} calls`, async () => {
     const wallet_id = await wallet(1_000_000_000n)
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     const answers: Settlement[] = []
     const holds_ms: number[] = []
     const started = performance.now()
@@ -124,7 +124,7 @@ describe('a single caller', () => {
   it('waits for nobody: each hold and each settle is a batch of its own', async () => {
     const wallet_id = await wallet(1_000_000n)
     const metrics = createMetrics()
-    const ledger = await makeLedger(db, url, { metrics })
+    const ledger = await makeLedger(url, { metrics })
     const pairs_ms: number[] = []
     for (let i = 0; i < 200; i++) {
       const begun = performance.now()
@@ -146,7 +146,7 @@ describe('a single caller', () => {
 describe('a settle against the sweeper', () => {
   it(`has exactly one winner, ${RACES} times`, async () => {
     const wallet_id = await wallet(BigInt(RACES) * 100n)
-    const ledger = await makeLedger(db, url)
+    const ledger = await makeLedger(url)
     const metrics = createMetrics()
     let swept = 0
     let late = 0

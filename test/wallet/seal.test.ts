@@ -34,7 +34,7 @@ async function setUp(wallets = 2) {
   }
   await travel(0)
   const wallet_ids = await makeWallets(db, wallets, 1_000_000n, clock)
-  const ledger = await makeLedger(db, url)
+  const ledger = await makeLedger(url)
   after(() => ledger.stop())
   const hold = async (index = 0) => {
     const wallet_id = wallet_ids[index] ?? ''

@@ -22,7 +22,7 @@ describe('a soak', { skip: !LONG && 'long' }, () => {
     const wallet_ids = await makeWallets(db, 200, 1_000_000_000n)
     const metrics = createMetrics()
     const clock = systemClock
-    const ledger = await makeLedger(db, url, { metrics })
+    const ledger = await makeLedger(url, { metrics })
     const jobs = walletJobs({ db, clock, log: silent, metrics, own_node_id: ledger.node_id })
     const worker = new Worker({ log: silent, observe: () => {} })
     worker.start(jobs)

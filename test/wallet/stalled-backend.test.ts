@@ -32,7 +32,7 @@ describe('a hold whose first copy is still in the hands of a stopped backend', (
     const proxy = new Proxy(Number(new URL(url).port))
     const proxied = new URL(url)
     proxied.port = String(await proxy.listen())
-    const ledger = await makeLedger(db, proxied.toString(), { lanes: 1, deadline_ms: 5_000 })
+    const ledger = await makeLedger(proxied.toString(), { lanes: 1, deadline_ms: 5_000 })
     await ledger.release(await ledger.hold(holdOf(wallet_id, 10n)))
     const stopped = await laneBackends()
     for (const pid of stopped) process.kill(pid, 'SIGSTOP')
@@ -55,7 +55,7 @@ describe('a hold whose first copy is still in the hands of a stopped backend', (
 describe('a lane whose backend is stopped', () => {
   it(`holds nothing soon after it goes on, ${ROUNDS} times`, async () => {
     const [wallet_id = ''] = await makeWallets(db, 1, 1_000_000n)
-    const ledger = await makeLedger(db, url, { lanes: 1, deadline_ms: DEADLINE_MS })
+    const ledger = await makeLedger(url, { lanes: 1, deadline_ms: DEADLINE_MS })
     for (let round = 0; round < ROUNDS; round++) {
       await ledger.release(await ledger.hold(holdOf(wallet_id, 10n)))
       // Half of the rounds stop it before the hold arrives, half at some moment of its work.

@@ -18,7 +18,7 @@ describe('a synchronous standby that is stopped', { skip: !LONG && 'long' }, () 
     const cluster = await makeCluster(true)
     const db = new Db({ url: cluster.url, pool_size: 4, application_name: 'svc test' })
     const [wallet_id = ''] = await makeWallets(db, 1, 1_000_000n)
-    const ledger = await makeLedger(db, cluster.url, { lanes: 1, deadline_ms: 1_000 })
+    const ledger = await makeLedger(cluster.url, { lanes: 1, deadline_ms: 1_000 })
     for (let round = 0; round < ROUNDS; round++) {
       await ledger.release(await ledger.hold(holdOf(wallet_id, 10n)))
       const [receiver] = await sql<{ pid: number }>(

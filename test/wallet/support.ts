@@ -28,7 +28,6 @@ export const LONG = process.env['SVC_LONG'] === '1'
 export const silent = createLog({ level: 'silent' })
 
 export async function makeLedger(
-  _db: Db,
   url: string,
   options: Partial<CallLedgerOptions> = {},
 ): Promise<CallLedger> {

@@ -61,7 +61,7 @@ describe('a settle', () => {
     const [wallet_id] = await makeWallets(db, 1, 1_000n)
     assert.ok(wallet_id)
     const { log, lines } = collectLog()
-    const ledger = await makeLedger(db, url, { log, settle_gives_up_after_ms })
+    const ledger = await makeLedger(url, { log, settle_gives_up_after_ms })
     const hold = await ledger.hold(holdOf(wallet_id, 100n))
     return { url, db, ledger, hold, alarms: () => lines().filter((line) => line['alarm']) }
   }
