@@ -1,7 +1,7 @@
-// The one way out to providers. Nothing is retried, redirects are not followed, and there are never more calls at once
-// than connections.
+// The one way out: to providers, and through a guarded connector to addresses that others chose. Nothing is retried,
+// redirects are not followed, and there are never more calls at once than connections.
 
-import { Agent } from 'undici'
+import { Agent, type buildConnector } from 'undici'
 import {
   DispatchedCall,
   type HttpCall,
@@ -19,7 +19,15 @@ export type HttpClient = {
   close(): Promise<void>
 }
 
-export function createHttpClient(options: { max_open?: number } = {}): HttpClient {
+export type HttpClientOptions = {
+  max_open?: number
+  /** How long an idle connection is kept, unless the other side says less. */
+  keep_alive_ms?: number
+  /** Instead of connecting to wherever the address leads (platform/public-address.ts). */
+  connect?: buildConnector.connector
+}
+
+export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
   const max_open = options.max_open ?? MAX_OPEN
   const agent = new Agent({
     // As many connections as calls: a call is never parked where no timer sees it.
@@ -27,8 +35,8 @@ export function createHttpClient(options: { max_open?: number } = {}): HttpClien
     pipelining: 1,
     // One stalled HTTP/2 connection would hold up every answer on it.
     allowH2: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connect: { timeout: CONNECT_MS },
+    keepAliveTimeout: options.keep_alive_ms ?? KEEP_ALIVE_MS,
+    connect: options.connect ?? { timeout: CONNECT_MS },
   })
   let open = 0
   const onOver = () => {
