@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { requireConnectionRoom } from './connections.ts'
 import { providerEnvironment } from './sandbox-process.ts'
+import { readSecretsKey } from './secrets-key.ts'
 import { type Service, type ServiceOptions, startService } from './service.ts'
 
 const RESTART_MIN_MS = 200
@@ -75,6 +76,7 @@ async function startParent(options: ServiceOptions): Promise<Service> {
 async function forkReady(fleet: Fleet): Promise<string | undefined> {
   const child = cluster.fork({
     DATABASE_URL: fleet.database_url,
+    SECRETS_KEY: readSecretsKey(fleet.config),
     ROLE: 'api',
     WORKERS: '1',
     ...providerEnvironment(fleet.config),

@@ -21,7 +21,10 @@ import { InvalidationFeed } from './platform/invalidation.ts'
 import type { Log } from './platform/log.ts'
 import { createMailer } from './platform/mail.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { SecretBox } from './platform/secret-box.ts'
+import { readSecretKeys } from './secrets-key.ts'
 import { CallLedger } from './wallet/lanes/call-ledger.ts'
+import { createWebhookClient } from './webhooks/client.ts'
 
 export type Parts = ReturnType<typeof compose>
 
@@ -58,6 +61,8 @@ export function compose(options: ComposeOptions) {
     ...credentials,
     catalog: loadCatalog({ file: config.CATALOG_FILE, fee_bps: config.SERVICE_FEE_PERCENT }),
     http_client,
+    webhook_client: createWebhookClient({ allow_loopback: config.SVC_MODE !== 'live' }),
+    secret_box: new SecretBox(() => readSecretKeys(config)),
     upstreams: createProviders(config, http_client),
     drains: { open: 0 },
     call_ledger: new CallLedger({
@@ -85,7 +90,7 @@ export async function closeParts(parts: Parts): Promise<void> {
   await parts.feed.stop()
   await parts.limits.close()
   parts.mailer.close()
-  await parts.http_client.close()
+  await Promise.all([parts.http_client.close(), parts.webhook_client.close()])
   await Promise.all([parts.db.close(), parts.feed_db.close()])
 }
 

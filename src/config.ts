@@ -11,6 +11,7 @@ import {
   optionalText,
   percent,
   type Setting,
+  secretKeys,
   text,
   url,
 } from './setting-kinds.ts'
@@ -53,6 +54,9 @@ const SETTINGS = {
     min: 2,
     max: 1000,
     doc: 'Database connections of one process for requests. It has eight more of its own, for the ledger, revocations and migrations.',
+  }),
+  SECRETS_KEY: secretKeys({
+    doc: 'Encrypts the secrets of webhooks in the database: `openssl rand -base64 32`. In a list the first encrypts and all decrypt. Without it a key is made in DATA_DIR; live mode with DATABASE_URL needs it.',
   }),
   REDIS_URL: url({
     protocols: ['redis:', 'rediss:'],

@@ -60,6 +60,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     config.ROLE === 'worker' ? undefined : await buildApp(parts, { wakeMailSender, ...options.app })
   const running = { parts, worker, app, open: trackResponses(app) }
   try {
+    parts.secret_box.prepare()
     const listen = () => app?.listen({ port: config.PORT, host: config.HOST })
     // Alone, it answers probes while it starts. A child of a cluster shares the port with others that are
     // ready: callers must not get a "starting" from it.

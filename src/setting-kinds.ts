@@ -2,6 +2,7 @@
 
 import { BlockList, isIP } from 'node:net'
 import { CREDITS_MAX } from './platform/money.ts'
+import { parseSecretKeys } from './platform/secret-box.ts'
 
 export type Setting<Value> = {
   readonly doc: string
@@ -70,6 +71,16 @@ export function optionalText(options: {
   secret?: boolean
 }): Setting<string | undefined> {
   return { ...options, fallback: undefined, allowed: 'text', parse: (given) => given }
+}
+
+export function secretKeys(options: { doc: string }): Setting<string | undefined> {
+  return {
+    ...options,
+    fallback: undefined,
+    secret: true,
+    allowed: '32 bytes in base64, or several as id:base64,id:base64 with different ids',
+    parse: (given) => (parseSecretKeys(given) ? given : undefined),
+  }
 }
 
 export function choice<const Value extends string>(

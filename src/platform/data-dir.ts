@@ -4,6 +4,7 @@
 // Nothing else in this process may open `svc.lock`: closing a descriptor of it would drop the lock.
 
 import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -174,15 +175,37 @@ export function giveFolder(folder: string, owner: Account['owner']): void {
 /** Gives a finished folder its final name, on the disk too: what is then written in it must not be lost. */
 export function publishFolder(folder: string, final_path: string): void {
   fs.renameSync(folder, final_path)
-  const parent = fs.openSync(dirname(final_path), 'r')
-  fs.fsyncSync(parent)
-  fs.closeSync(parent)
+  syncFolder(dirname(final_path))
+}
+
+function syncFolder(path: string): void {
+  const folder = fs.openSync(path, 'r')
+  fs.fsyncSync(folder)
+  fs.closeSync(folder)
 }
 
 export function writeSecret(path: string, secret: string): void {
   // Anew: the mode does not count for an existing file, and that may be another user's.
   fs.rmSync(path, { force: true })
   fs.writeFileSync(path, `${secret}\n`, { mode: OWNER_ONLY_FILE, flush: true })
+}
+
+/** A secret that is made once, whichever of the processes that start together comes first, and then only read. */
+export function readOrMakeSecret(path: string, mint: () => string): string {
+  const known = readIfPresent(path)
+  if (known !== undefined) return known.trim()
+  const draft = `${path}.${randomUUID()}`
+  writeSecret(draft, mint())
+  try {
+    // Unlike a rename it never replaces, and unlike a write it is complete from the first moment.
+    fs.linkSync(draft, path)
+    syncFolder(dirname(path))
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+  } finally {
+    fs.rmSync(draft, { force: true })
+  }
+  return fs.readFileSync(path, 'utf8').trim()
 }
 
 export function readIfPresent(path: string): string | undefined {

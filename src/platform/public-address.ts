@@ -137,7 +137,8 @@ export function guardedConnector(rules: ConnectRules): buildConnector.connector 
     const is_literal = isIP(options.hostname) !== 0
     const is_plain = options.protocol !== 'https:' && !LOOPBACK_HOSTS.includes(options.hostname)
     if (is_plain || (is_literal && !judge(options.hostname))) {
-      return void process.nextTick(callback, new BlockedAddress(), null)
+      process.nextTick(callback, new BlockedAddress(), null)
+      return
     }
     const dialled: unknown = connect(options, (error, socket) => {
       if (error) return callback(withExpiry(error, dialled), null)
