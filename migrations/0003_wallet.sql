@@ -93,6 +93,9 @@ create type journal_account as enum ('wallet', 'transit', 'dev_payable', 'revenu
 create type journal_kind as enum ('usage', 'welcome', 'grant', 'topup', 'transfer_out', 'transfer_in');
 create type billing_mode as enum ('developer', 'user');
 create type usage_state as enum ('settled', 'late');
+-- Where a call came in: the template of its route.
+create type usage_endpoint as enum ('/v1/chat/completions', '/v1/messages',
+  '/v1/users/:external_user_id/chat/completions', '/v1/users/:external_user_id/messages');
 create type event_kind as enum ('usage.completed', 'balance.updated', 'user.connected', 'user.disconnected');
 
 -- The book. `at` is the time of posting. Its unique indexes are made with each partition (guard_journal_partition):
@@ -145,6 +148,7 @@ create table usage_event (
   total_ms integer,
   state usage_state not null,
   billing_mode billing_mode not null,
+  endpoint usage_endpoint,
   bucket smallint not null,
   estimated boolean not null,
   -- The id of the hold, of the journal transaction and of the generation.
@@ -190,6 +194,8 @@ where payout_id is null;
 create sequence outbox_id;
 create table outbox (
   id bigint not null default nextval('outbox_id'),
+  -- The writing transaction: readers take what was committed between two snapshots (take_outbox).
+  written_by xid8 not null default pg_current_xact_id(),
   balance_before bigint,
   balance_after bigint,
   at timestamptz not null,
@@ -280,8 +286,10 @@ begin
   execute format('create table %I partition of %I %s', p_name, p_parent, p_bounds);
   if p_parent = 'journal' then
     perform guard_journal_partition(p_name);
-  elsif p_parent in ('usage_event', 'outbox') then
+  elsif p_parent = 'usage_event' then
     execute format('create unique index %I on %I (id, bucket)', p_name || '_id', p_name);
+  elsif p_parent = 'outbox' then
+    execute format('create unique index %I on %I (written_by, id)', p_name || '_order', p_name);
   end if;
 end $$;
 select make_ledger_partition(parent, parent || '_default', 'default')
@@ -431,7 +439,8 @@ create type usage_description as (
   developer_id uuid, key_id uuid, billing_mode billing_mode, model text, client_id text, external_user_id text,
   input_tokens integer, cached_input_tokens integer, cache_write_tokens integer, output_tokens integer,
   reasoning_tokens integer, estimated boolean, price_list_id integer, request_id uuid, provider_request_id text,
-  first_byte_ms integer, total_ms integer, outcome text, raw_usage json, details jsonb, event jsonb
+  first_byte_ms integer, total_ms integer, endpoint usage_endpoint, outcome text, raw_usage json, details jsonb,
+  event jsonb
 );
 
 -- What travels together in a batch.

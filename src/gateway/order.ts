@@ -10,7 +10,7 @@ import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { mintWalletId } from '../wallet/bucket.ts'
-import type { Hold } from '../wallet/holds.ts'
+import type { Endpoint, Hold } from '../wallet/holds.ts'
 import type { CallLedger } from '../wallet/lanes/call-ledger.ts'
 import type { SpendLimit } from '../wallet/spend-limits.ts'
 import type { Drains } from './departure.ts'
@@ -39,6 +39,7 @@ export type ChatParts = {
 }
 
 export type ChatCall = {
+  endpoint: Endpoint
   dialect: Dialect
   request: ChatRequest
   payer: Payer

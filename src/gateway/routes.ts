@@ -10,7 +10,6 @@ import type { App } from '../http/server.ts'
 import { completeChat, streamChat } from './chat.ts'
 import { anthropicDialect } from './dialects/anthropic.ts'
 import { parseTokenCount } from './dialects/anthropic-request.ts'
-import type { Dialect } from './dialects/dialect.ts'
 import { openAiDialect } from './dialects/openai.ts'
 import { EventStream } from './event-stream.ts'
 import { type ChatCall, type ChatParts, requireChatModel } from './order.ts'
@@ -68,7 +67,13 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
       validatorCompiler: acceptAll,
       schema: { ...chat, operationId: 'chat_completion', body: ChatBody },
     },
-    (request, reply) => answerChat(parts, openAiDialect, request, reply),
+    (request, reply) =>
+      answerChat(
+        parts,
+        { endpoint: '/v1/chat/completions', dialect: openAiDialect },
+        request,
+        reply,
+      ),
   )
   app.post(
     '/v1/users/:external_user_id/chat/completions',
@@ -84,7 +89,13 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
         body: ChatBody,
       },
     },
-    (request, reply) => answerChat(parts, openAiDialect, request, reply),
+    (request, reply) =>
+      answerChat(
+        parts,
+        { endpoint: '/v1/users/:external_user_id/chat/completions', dialect: openAiDialect },
+        request,
+        reply,
+      ),
   )
   messagesRoutes(app, parts)
 }
@@ -104,7 +115,8 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
         body: MessagesBody,
       },
     },
-    (request, reply) => answerChat(parts, anthropicDialect, request, reply),
+    (request, reply) =>
+      answerChat(parts, { endpoint: '/v1/messages', dialect: anthropicDialect }, request, reply),
   )
   app.post(
     '/v1/users/:external_user_id/messages',
@@ -121,7 +133,13 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
         body: MessagesBody,
       },
     },
-    (request, reply) => answerChat(parts, anthropicDialect, request, reply),
+    (request, reply) =>
+      answerChat(
+        parts,
+        { endpoint: '/v1/users/:external_user_id/messages', dialect: anthropicDialect },
+        request,
+        reply,
+      ),
   )
   app.post(
     '/v1/messages/count_tokens',
@@ -154,7 +172,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
 
 async function answerChat(
   parts: GatewayParts,
-  dialect: Dialect,
+  { endpoint, dialect }: Pick<ChatCall, 'endpoint' | 'dialect'>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -165,6 +183,7 @@ async function answerChat(
   const running = parts.running.begin()
   try {
     const call: ChatCall = {
+      endpoint,
       dialect,
       request: chat,
       key: caller.kind === 'key' ? caller : null,

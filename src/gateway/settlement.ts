@@ -47,6 +47,7 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced:
   return {
     model: order.model.name,
     billing_mode: payer.billing_mode,
+    endpoint: call.endpoint,
     developer_id: payer.developer_id,
     ...(key && { key_id: key.key_id }),
     ...(payer.client_id !== null && { client_id: payer.client_id }),

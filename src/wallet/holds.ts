@@ -36,10 +36,18 @@ export type Hold = {
 /** The hold is larger now; or calls that run leave no room; or it cannot grow, whoever ends. */
 export type Growth = { state: 'grown'; hold: Hold } | { state: 'blocked' } | { state: 'refused' }
 
+/** Where a call came in: the template of its route. */
+export type Endpoint =
+  | '/v1/chat/completions'
+  | '/v1/messages'
+  | '/v1/users/:external_user_id/chat/completions'
+  | '/v1/users/:external_user_id/messages'
+
 /** The columns of usage_event that the ledger does not work out itself. */
 export type UsageDescription = {
   model: string
   billing_mode: 'developer' | 'user'
+  endpoint?: Endpoint
   developer_id?: string
   key_id?: string
   client_id?: string

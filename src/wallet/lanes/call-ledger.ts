@@ -29,6 +29,8 @@ export type CallLedgerOptions = Omit<LaneOptions, 'lease' | 'onStrayHold'> & {
   lanes?: number
   /** How long a hold waits for other holds of its wallet before the answer is 402. */
   hold_wait_ms?: number
+  /** After each settlement: there may be something to tell. Must not throw. */
+  onSettled?: () => void
 }
 
 export type GrowthRange = {
@@ -181,6 +183,7 @@ export class CallLedger {
     const row = await this.#laneOf(hold.wallet_id).settle({ hold, charge: request })
     this.#noteResolved(hold)
     this.#waiters.wake(hold.wallet_id)
+    this.#options.onSettled?.()
     this.#options.metrics.ledger_settles.inc({ state: row.state })
     return row
   }
