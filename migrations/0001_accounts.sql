@@ -37,7 +37,7 @@ create table mail_token (
 create index mail_token_by_account on mail_token (account_id, purpose);
 create index mail_token_by_expiry on mail_token (expires_at);
 
--- Mail to be sent. The token is made when the mail is sent, so no secret waits here.
+-- Mail to be sent. The token of a link is made when the mail is sent, so no secret waits here; a notice has its words.
 create table mail_outbox (
   id uuid primary key,
   account_id uuid not null references account (id) on delete cascade,
@@ -45,7 +45,12 @@ create table mail_outbox (
   created_at timestamptz not null,
   attempts integer not null default 0,
   next_attempt_at timestamptz not null,
-  constraint mail_outbox_purpose_is_known check (purpose in ('verify_email', 'reset_password'))
+  subject text,
+  words text,
+  constraint mail_outbox_purpose_is_known check (purpose in ('verify_email', 'reset_password', 'notice')),
+  constraint mail_outbox_notice_has_words check (
+    (purpose = 'notice') = (subject is not null) and (purpose = 'notice') = (words is not null)
+  )
 );
 create index mail_outbox_due on mail_outbox (next_attempt_at);
 

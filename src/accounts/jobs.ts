@@ -4,10 +4,10 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { trimInvalidations } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
-import type { Mailer } from '../platform/mail.ts'
+import type { Mail, Mailer } from '../platform/mail.ts'
 import type { Job } from '../platform/worker.ts'
 import { issueProof } from './mail-proofs.ts'
-import { composeMail } from './mails.ts'
+import { composeMail, composeNotice } from './mails.ts'
 import { claimMail, deleteExpired, deleteMail, type MailPurpose, postponeMail } from './store.ts'
 
 const MINUTE_MS = 60_000
@@ -56,12 +56,9 @@ async function sendMails(parts: AccountJobParts, signal: AbortSignal): Promise<v
 }
 
 async function sendMail(parts: AccountJobParts, mail: ClaimedMail): Promise<void> {
-  const { account_id, email, purpose } = mail
+  const { purpose } = mail
   try {
-    const token = await issueProof(parts.db, { account_id, email, purpose }, parts.clock.now())
-    const { kept_in } = await parts.mailer.send(
-      composeMail({ to: email, purpose, token, public_url: parts.public_url }),
-    )
+    const { kept_in } = await parts.mailer.send(await compose(parts, mail))
     await deleteMail(parts.db, mail.id)
     parts.onMail(purpose, 'sent')
     if (kept_in !== undefined)
@@ -69,6 +66,15 @@ async function sendMail(parts: AccountJobParts, mail: ClaimedMail): Promise<void
   } catch (error) {
     await retryOrDrop(parts, mail, error)
   }
+}
+
+async function compose(parts: AccountJobParts, mail: ClaimedMail): Promise<Mail> {
+  const { account_id, email, purpose, subject, words } = mail
+  if (purpose === 'notice') {
+    return composeNotice({ to: email, subject: subject ?? '', words: words ?? '' })
+  }
+  const token = await issueProof(parts.db, { account_id, email, purpose }, parts.clock.now())
+  return composeMail({ to: email, purpose, token, public_url: parts.public_url })
 }
 
 async function retryOrDrop(

@@ -14,8 +14,8 @@ import { closeSessions } from './sessions.ts'
 import {
   deleteMailTokens,
   insertMailToken,
-  type MailPurpose,
   markEmailVerified,
+  type ProofPurpose,
   queueMailToEmail,
   takeMailToken,
   updatePassword,
@@ -26,7 +26,7 @@ const MINUTE_MS = 60_000
 export const MAIL_TOKENS = {
   verify_email: { prefix: 'svc_verify_', lifetime_ms: 24 * 60 * MINUTE_MS },
   reset_password: { prefix: 'svc_reset_', lifetime_ms: 60 * MINUTE_MS },
-} as const satisfies Record<MailPurpose, { prefix: string; lifetime_ms: number }>
+} as const satisfies Record<ProofPurpose, { prefix: string; lifetime_ms: number }>
 
 export type ProofParts = {
   db: Db
@@ -84,7 +84,7 @@ export async function resetPassword(
 /** Makes the token of one mail; called by the sender, right before it is sent. */
 export async function issueProof(
   db: Db,
-  mail: { account_id: string; email: string; purpose: MailPurpose },
+  mail: { account_id: string; email: string; purpose: ProofPurpose },
   now: Date,
 ): Promise<string> {
   const { prefix, lifetime_ms } = MAIL_TOKENS[mail.purpose]
@@ -101,14 +101,14 @@ export async function issueProof(
 async function queueMail(
   parts: ProofParts,
   email_key: string,
-  purpose: MailPurpose,
+  purpose: ProofPurpose,
 ): Promise<void> {
   const at = parts.clock.now()
   await queueMailToEmail(parts.db, { id: mintId({ at }), email_key, purpose, at })
   parts.wakeMailSender()
 }
 
-async function takeProof(tx: Tx, given: { token: string; purpose: MailPurpose; now: Date }) {
+async function takeProof(tx: Tx, given: { token: string; purpose: ProofPurpose; now: Date }) {
   const proof = await takeMailToken(tx, digestSecret(given.token), given.purpose)
   if (proof && proof.expires_at > given.now) return proof
   throw new ApiError('invalid_request', {

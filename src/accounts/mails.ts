@@ -2,7 +2,7 @@
 
 import { html, htmlText } from '../http/html.ts'
 import type { Mail } from '../platform/mail.ts'
-import type { MailPurpose } from './store.ts'
+import type { ProofPurpose } from './store.ts'
 
 type Words = {
   subject: string
@@ -13,7 +13,7 @@ type Words = {
   ignore: string
 }
 
-const WORDS: Record<MailPurpose, Words> = {
+const WORDS: Record<ProofPurpose, Words> = {
   verify_email: {
     subject: 'Confirm your email address',
     path: '/auth/verify',
@@ -34,7 +34,7 @@ const WORDS: Record<MailPurpose, Words> = {
 
 export function composeMail(options: {
   to: string
-  purpose: MailPurpose
+  purpose: ProofPurpose
   token: string
   public_url: string
 }): Mail {
@@ -48,4 +48,11 @@ export function composeMail(options: {
 <p><a href="${link}">${words.action}</a></p>
 <p>${words.until}<br>${words.ignore}</p>`),
   }
+}
+
+/** Words without a link to click: paragraphs, with an empty line between them. */
+export function composeNotice(notice: { to: string; subject: string; words: string }): Mail {
+  const { to, subject, words } = notice
+  const paragraphs = words.split('\n\n').map((paragraph) => html`<p>${paragraph}</p>`)
+  return { to, subject, text: `${words}\n`, html: htmlText(html`${paragraphs}`) }
 }

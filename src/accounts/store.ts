@@ -10,7 +10,9 @@ export type AccountRow = {
   created_at: Date
 }
 
-export type MailPurpose = 'verify_email' | 'reset_password'
+/** Mails with a link that proves something. */
+export type ProofPurpose = 'verify_email' | 'reset_password'
+export type MailPurpose = ProofPurpose | 'notice'
 
 const INSERT_ACCOUNT = statement<object>(
   'accounts.insert_account',
@@ -128,12 +130,20 @@ const QUEUE_MAIL_TO_EMAIL = statement<object>(
    where email_key = $2::text`,
 )
 
+const QUEUE_NOTICE = statement<object>(
+  'accounts.queue_notice',
+  `insert into mail_outbox (id, account_id, purpose, subject, words, created_at, next_attempt_at)
+   values ($1::uuid, $2::uuid, 'notice', $3::text, $4::text, $5::timestamptz, $5::timestamptz)`,
+)
+
 // Claimed by moving the next attempt: a sender that dies leaves the row to be tried again.
 const CLAIM_MAIL = statement<{
   id: string
   account_id: string
   email: string
   purpose: MailPurpose
+  subject: string | null
+  words: string | null
   attempts: number
 }>(
   'accounts.claim_mail',
@@ -150,7 +160,8 @@ const CLAIM_MAIL = statement<{
        limit 1
        for update skip locked
      )
-   returning mail_outbox.id, mail_outbox.account_id, account.email, mail_outbox.purpose, mail_outbox.attempts`,
+   returning mail_outbox.id, mail_outbox.account_id, account.email, mail_outbox.purpose, mail_outbox.subject,
+     mail_outbox.words, mail_outbox.attempts`,
 )
 
 const POSTPONE_MAIL = statement<object>(
@@ -293,6 +304,14 @@ export async function deleteSessions(
 export async function deleteExpired(db: Queryable, now: Date): Promise<void> {
   await db.run(DELETE_EXPIRED_SESSIONS, [now])
   await db.run(DELETE_EXPIRED_MAIL_TOKENS, [now])
+}
+
+export async function insertNotice(
+  tx: Tx,
+  notice: { id: string; account_id: string; subject: string; words: string; at: Date },
+): Promise<void> {
+  const { id, account_id, subject, words, at } = notice
+  await tx.run(QUEUE_NOTICE, [id, account_id, subject, words, at])
 }
 
 export async function queueMailToEmail(

@@ -33,6 +33,8 @@ export type RoutePolicy = {
   while_starting?: boolean
   /** The code for a missing or wrong session; the specification has two. */
   denied?: 'invalid_api_key' | 'unauthorized'
+  /** The code for input that is not as the schema says; the specification has two. */
+  invalid?: 'bad_request' | 'invalid_request'
   /** Takes application/x-www-form-urlencoded, for forms that work without script. */
   accepts_form?: boolean
   /** What an access token must have been granted. */

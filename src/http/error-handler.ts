@@ -28,7 +28,7 @@ export type ErrorHandlerOptions = { public_url: string; limits: RateLimits; log:
 
 export function createErrorHandler(options: ErrorHandlerOptions) {
   return (thrown: FastifyError | Error, request: FastifyRequest, reply: FastifyReply) => {
-    const error = toApiError(thrown)
+    const error = toApiError(thrown, request.policy.invalid)
     // What fails before it is counted still shows the limits.
     if (!reply.hasHeader('x-ratelimit-limit')) {
       setLimitHeaders(reply, options.limits.peek('global', addressBucket(request.ip)))
@@ -127,23 +127,23 @@ export function dialectOf(request: FastifyRequest): Dialect {
   return request.url.startsWith('/v1/messages') ? 'anthropic' : 'openai'
 }
 
-function toApiError(thrown: unknown): ApiError {
+function toApiError(thrown: unknown, invalid: ErrorCode = 'bad_request'): ApiError {
   if (thrown instanceof ApiError) return thrown
   if (!(thrown instanceof Error)) return new ApiError('internal_error', { cause: thrown })
   const fault: Error & Partial<FastifyError> = thrown
-  if (fault.validation) return fromValidation(fault)
+  if (fault.validation) return fromValidation(fault, invalid)
   const status = fault.statusCode
   if (status !== undefined && status >= 400 && status < 500) return fromFramework(thrown, status)
   return new ApiError('internal_error', { cause: thrown })
 }
 
-function fromValidation(thrown: Partial<FastifyError>): ApiError {
+function fromValidation(thrown: Partial<FastifyError>, code: ErrorCode): ApiError {
   const [first] = thrown.validation ?? []
   const where = `${thrown.validationContext ?? 'request'}${first?.instancePath ?? ''}`.replaceAll(
     '/',
     '.',
   )
-  return new ApiError('bad_request', {
+  return new ApiError(code, {
     message: `${where} ${first?.message ?? 'is not valid'}.`,
     hint: 'GET /docs describes every field.',
   })

@@ -135,9 +135,10 @@ function describePolicy(operation: Operation, route: DeclaredRoute): void {
 }
 
 export function errorCodesOf(route: DeclaredRoute): ErrorCode[] {
-  const { access, denied, unlimited, scope, errors = [] } = route.policy
+  const { access, denied, invalid, unlimited, scope, errors = [] } = route.policy
   const codes: ErrorCode[] = [...errors]
   if (route.has_body) codes.push('bad_request')
+  if (invalid !== undefined) codes.push(invalid)
   if (access === 'token' || access === 'caller') codes.push('invalid_token')
   if (scope !== undefined) codes.push('insufficient_scope')
   if (access !== 'public' && access !== 'token') codes.push(denied ?? 'invalid_api_key')
@@ -176,6 +177,7 @@ const TAGS: [string, string][] = [
   ['Apps', 'Apps that your users connect to their own credits: OAuth clients.'],
   ['OAuth', 'For OAuth libraries. Users are sent to `/oauth/authorize`.'],
   ['Connected apps', 'What a user lets apps spend.'],
+  ['Webhooks', 'Being told of what happens, by signed requests to an address of yours.'],
   ['Wallet', 'Credits: what is there and what moved.'],
   ['Operations', 'For those who run the service.'],
 ]

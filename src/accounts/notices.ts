@@ -1,0 +1,13 @@
+// Mail that tells the owner of an account something. Queued in the transaction of what it tells.
+
+import type { Tx } from '../platform/db.ts'
+import { mintId } from '../platform/tokens.ts'
+import { insertNotice } from './store.ts'
+
+/** `words` are paragraphs, with an empty line between them. */
+export async function queueNotice(
+  tx: Tx,
+  notice: { account_id: string; subject: string; words: string; at: Date },
+): Promise<void> {
+  await insertNotice(tx, { id: mintId({ at: notice.at }), ...notice })
+}
