@@ -20,6 +20,8 @@ import { protocolRoutes } from './oauth/protocol-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { walletRoutes } from './wallet/routes.ts'
+import { deliveryRoutes } from './webhooks/delivery-routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 export type AppOptions = {
   wakeMailSender?: () => void
@@ -65,6 +67,12 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   connectionRoutes(app, account_parts)
   walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts, request) })
   fundingRoutes(app, { ...parts, readLinkedUser, readConnectedUser })
+  webhookRoutes(app, {
+    ...parts,
+    url_rules: parts.webhook_client.rules,
+    webhooks_per_account_max: config.WEBHOOKS_PER_ACCOUNT_MAX,
+  })
+  deliveryRoutes(app, { ...parts, wakeSenders: parts.delivery_wake.wake })
   usageRoutes(app, parts)
   catalogRoutes(app, parts)
   gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.call_ledger })

@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { KnownSession } from './accounts/sessions.ts'
 import { loadCatalog } from './catalog/catalog.ts'
 import type { Config } from './config.ts'
+import { DELIVERIES_CHANNEL, EVENTS_CHANNEL, Wake } from './events/wake.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
 import { PriceLists } from './gateway/price-lists.ts'
 import { createProviders } from './gateway/providers.ts'
@@ -17,7 +18,7 @@ import { type Clock, systemClock } from './platform/clock.ts'
 import { CredentialCache } from './platform/credential-cache.ts'
 import { Db } from './platform/db.ts'
 import { createHttpClient } from './platform/http-client.ts'
-import { InvalidationFeed } from './platform/invalidation.ts'
+import { type Forgetful, InvalidationFeed } from './platform/invalidation.ts'
 import type { Log } from './platform/log.ts'
 import { createMailer } from './platform/mail.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
@@ -25,6 +26,7 @@ import { SecretBox } from './platform/secret-box.ts'
 import { readSecretKeys } from './secrets-key.ts'
 import { CallLedger } from './wallet/lanes/call-ledger.ts'
 import { createWebhookClient } from './webhooks/client.ts'
+import { Dispatcher } from './webhooks/dispatcher.ts'
 
 export type Parts = ReturnType<typeof compose>
 
@@ -50,7 +52,11 @@ export function compose(options: ComposeOptions) {
   const db = connect(config.DATABASE_POOL_SIZE)
   // A pool that is busy must not keep revocations from being read.
   const feed_db = connect(1)
-  const credentials = composeCredentials(options, feed_db, metrics)
+  const secret_box = new SecretBox(() => readSecretKeys(config))
+  const webhook_client = createWebhookClient({ allow_loopback: config.SVC_MODE !== 'live' })
+  const dispatcher = new Dispatcher({ db, client: webhook_client, secret_box, clock, log, metrics })
+  const event_wake = new Wake(db, EVENTS_CHANNEL)
+  const credentials = composeCredentials(options, { db: feed_db, metrics, others: [dispatcher] })
   return {
     config,
     log,
@@ -61,8 +67,11 @@ export function compose(options: ComposeOptions) {
     ...credentials,
     catalog: loadCatalog({ file: config.CATALOG_FILE, fee_bps: config.SERVICE_FEE_PERCENT }),
     http_client,
-    webhook_client: createWebhookClient({ allow_loopback: config.SVC_MODE !== 'live' }),
-    secret_box: new SecretBox(() => readSecretKeys(config)),
+    webhook_client,
+    secret_box,
+    dispatcher,
+    event_wake,
+    delivery_wake: new Wake(db, DELIVERIES_CHANNEL),
     upstreams: createProviders(config, http_client),
     drains: { open: 0 },
     call_ledger: new CallLedger({
@@ -70,6 +79,7 @@ export function compose(options: ComposeOptions) {
       folder: path.join(config.DATA_DIR, 'unposted'),
       log,
       metrics,
+      onSettled: event_wake.wake,
     }),
     growth: { wait_ms: GROWTH_WAIT_MS },
     running: new RunningCalls(),
@@ -94,7 +104,9 @@ export async function closeParts(parts: Parts): Promise<void> {
   await Promise.all([parts.db.close(), parts.feed_db.close()])
 }
 
-function composeCredentials(options: ComposeOptions, db: Db, metrics: Metrics) {
+type FeedOptions = { db: Db; metrics: Metrics; others: readonly Forgetful[] }
+
+function composeCredentials(options: ComposeOptions, { db, metrics, others }: FeedOptions) {
   const isTrusted = () => feed.trusted
   const keys = new CredentialCache<KeyPrincipal>({ isTrusted })
   const sessions = new CredentialCache<KnownSession>({ isTrusted })
@@ -108,7 +120,7 @@ function composeCredentials(options: ComposeOptions, db: Db, metrics: Metrics) {
     db,
     url: options.database_url,
     log: options.log,
-    caches: Object.values(caches),
+    caches: [...Object.values(caches), ...others],
     onTrust: (trusted) => metrics.credential_cache_trusted.set(trusted ? 1 : 0),
   })
   return { keys, sessions, tokens, links, feed }

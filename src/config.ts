@@ -84,6 +84,10 @@ const SETTINGS = {
     doc: 'Requests a minute to /oauth/token and /oauth/revoke per app.',
   }),
   APPS_PER_ACCOUNT_MAX: limit({ fallback: 100, doc: 'Most apps of one account at a time.' }),
+  WEBHOOKS_PER_ACCOUNT_MAX: limit({
+    fallback: 100,
+    doc: 'Most webhooks of one account at a time.',
+  }),
   KEYS_PER_ACCOUNT_MAX: limit({ fallback: 1000, doc: 'Most API keys of one account at a time.' }),
   ...providerSettings('OPENAI', 'https://api.openai.com/v1'),
   ...providerSettings('ANTHROPIC', 'https://api.anthropic.com'),

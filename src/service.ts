@@ -17,6 +17,7 @@ import { migrate } from './platform/migrate.ts'
 import { OpenSet } from './platform/open-set.ts'
 import { type Job, Worker } from './platform/worker.ts'
 import { postKeptJob, prepareLedger, walletJobs } from './wallet/jobs.ts'
+import { FAN_OUT_JOB, keepWebhookLog, SEND_DUE_JOB, webhookJobs } from './webhooks/jobs.ts'
 
 /** How long a database that is still starting is waited for. */
 const DATABASE_WAIT_MS = 60_000
@@ -69,10 +70,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await migrateWhenReachable(database_url, log, signal)
     // The parent of a cluster has asked for all.
     if (!cluster.isWorker) await requireConnectionRoom(database_url, config)
+    if (config.ROLE !== 'api') wakeOnEvents(parts, worker)
     await parts.feed.start()
     await prepareLedger(parts)
+    await keepWebhookLog(parts)
     await parts.call_ledger.start()
-    worker.start(jobsOf(parts))
+    worker.start(jobsOf(parts, wakeMailSender))
     parts.lifecycle.phase = 'ready'
     const address = early_address ?? (await listen())
     log.info({ address, role: config.ROLE, mode: config.SVC_MODE }, 'ready')
@@ -82,6 +85,23 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await closeParts(parts)
     throw error
   }
+}
+
+/** Here events are read and deliveries sent: whoever has news, in this process or another, wakes the jobs. */
+function wakeOnEvents(
+  { event_wake, delivery_wake, dispatcher, feed }: Parts,
+  worker: Worker,
+): void {
+  const sendDue = () => worker.kick(SEND_DUE_JOB)
+  const work = [
+    { wake: event_wake, run: () => worker.kick(FAN_OUT_JOB) },
+    { wake: delivery_wake, run: sendDue },
+  ]
+  for (const { wake, run } of work) {
+    wake.workHere(run)
+    feed.alsoListen(wake.channel, run)
+  }
+  dispatcher.onRoom(sendDue)
 }
 
 /** Every response that is not complete yet: what a stop waits for. */
@@ -125,6 +145,7 @@ async function finishWork({ parts, worker }: Running): Promise<void> {
 async function stopJobs(parts: Parts, worker: Worker): Promise<void> {
   const limit = wait(JOBS_STOP_MS, undefined, { ref: false })
   await Promise.race([worker.stop(), limit])
+  await Promise.race([parts.dispatcher.stop(), limit])
   const flushed = parts.last_used
     .flush(parts.db)
     .catch((error: unknown) => parts.log.warn({ err: error }, 'last use of keys not written'))
@@ -160,7 +181,7 @@ async function closeApp(
   await Promise.race([closing, wait(PARTS_CLOSE_MS, undefined, { ref: false })])
 }
 
-function jobsOf(parts: Parts): Job[] {
+function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
   const { config, metrics } = parts
   const background = accountJobs({
     ...parts,
@@ -173,7 +194,12 @@ function jobsOf(parts: Parts): Job[] {
     ...(config.ROLE === 'worker' ? [] : [lastUsedJob(parts.db, parts.last_used)]),
     ...(config.ROLE === 'api'
       ? []
-      : [...background, ...oauthJobs(parts), ...walletJobs({ ...parts, own_node_id })]),
+      : [
+          ...background,
+          ...oauthJobs(parts),
+          ...walletJobs({ ...parts, own_node_id }),
+          ...webhookJobs({ ...parts, wakeMailSender }),
+        ]),
   ]
 }
 

@@ -2,6 +2,7 @@
 // user is connected to an app follows from the grants that are live, and so do the two events about it.
 // Locks are always taken in the order links, apps, grants, connections.
 
+import type { Wake } from '../events/wake.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
@@ -19,7 +20,7 @@ import {
 } from './store.ts'
 import { findLapsedGrants } from './token-store.ts'
 
-export type GrantParts = { db: Db; feed: InvalidationFeed; clock: Clock }
+export type GrantParts = { db: Db; feed: InvalidationFeed; clock: Clock; event_wake: Wake }
 
 const LAPSED_AT_ONCE = 500
 
@@ -64,6 +65,7 @@ export async function updateConnections(
     await setConnected(tx, connection.id, connection.is_live ? now : null)
     await announce(tx, connection, now)
   }
+  if (changed.length > 0) tx.afterCommit(parts.event_wake.wake)
 }
 
 async function announce(tx: Tx, connection: ConnectionStateRow, at: Date): Promise<void> {

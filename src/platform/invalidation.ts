@@ -58,6 +58,9 @@ export type FeedOptions = {
   onTrust: (trusted: boolean) => void
 }
 
+/** Other channels that its connection listens on: what is notified there, and what is done then. */
+type Channels = Map<string, () => void>
+
 export class InvalidationFeed {
   readonly #options: FeedOptions
   #position: string | undefined
@@ -69,6 +72,7 @@ export class InvalidationFeed {
   #pollAgain = false
   #timer: NodeJS.Timeout | undefined
   #listener: Client | undefined
+  readonly #channels: Channels = new Map([[CHANNEL, () => void this.#poll()]])
   #listenTimer: NodeJS.Timeout | undefined
 
   constructor(options: FeedOptions) {
@@ -90,6 +94,11 @@ export class InvalidationFeed {
     tx.afterCommit(() => {
       for (const cache of this.#options.caches) cache.forget(tags)
     })
+  }
+
+  /** Before the start. A notification may be lost, so it must only make faster what happens anyway. */
+  alsoListen(channel: string, callback: () => void): void {
+    this.#channels.set(channel, callback)
   }
 
   async start(): Promise<void> {
@@ -167,7 +176,7 @@ export class InvalidationFeed {
     try {
       client = await openClient({ url, application_name: 'svc listen' })
       this.#keepListening(client)
-      await client.query(`listen ${CHANNEL}`)
+      for (const channel of this.#channels.keys()) await client.query(`listen ${channel}`)
       if (!this.#stopped) {
         this.#listener = client
         return
@@ -186,7 +195,7 @@ export class InvalidationFeed {
     }
     client.on('error', retry)
     client.on('end', retry)
-    client.on('notification', () => void this.#poll())
+    client.on('notification', ({ channel }) => this.#channels.get(channel)?.())
   }
 
   #listenLater(): void {

@@ -69,6 +69,7 @@ export function createMetrics() {
     }),
     ...calls,
     ...createLedgerMetrics(registers),
+    ...createWebhookMetrics(registers),
     mails: new Counter({
       name: 'svc_mails_total',
       help: 'Mails by purpose and outcome.',
@@ -185,6 +186,35 @@ function createLedgerMetrics(registers: Registry[]) {
       name: 'svc_ledger_invariant_breaks_total',
       help: 'Differences found by a run-time check of the ledger. Anything above 0 is an alarm.',
       labelNames: ['invariant'] as const,
+      registers,
+    }),
+  }
+}
+
+export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>
+
+function createWebhookMetrics(registers: Registry[]) {
+  return {
+    webhook_events: new Counter({
+      name: 'svc_webhook_events_total',
+      help: 'Rows of the outbox that were read.',
+      registers,
+    }),
+    webhook_queued: new Counter({
+      name: 'svc_webhook_queued_total',
+      help: 'Deliveries that were queued.',
+      registers,
+    }),
+    webhook_attempts: new Counter({
+      name: 'svc_webhook_attempts_total',
+      help: 'Attempts to deliver, by outcome: delivered, http_error, timeout, …',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    webhook_attempt_seconds: new Histogram({
+      name: 'svc_webhook_attempt_seconds',
+      help: 'How long attempts took.',
+      buckets: SECONDS,
       registers,
     }),
   }

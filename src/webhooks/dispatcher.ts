@@ -1,0 +1,270 @@
+// Sends what this process has a lease on. Each webhook has a queue and a number of attempts at once of its own: it grows
+// while they arrive and shrinks to one while they fail, so an endpoint that is dead or slow holds up nobody else. What
+// came of the attempts is written in batches: while one is being written, the next gathers.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { eventName } from '../events/event-types.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db.ts'
+import type { Forgetful } from '../platform/invalidation.ts'
+import type { Log } from '../platform/log.ts'
+import type { WebhookMetrics } from '../platform/metrics.ts'
+import type { SecretBox } from '../platform/secret-box.ts'
+import { sendAttempt } from './attempt.ts'
+import type { WebhookClient } from './client.ts'
+import { finishDeliveries, type QueuedDelivery, type Target } from './delivery-store.ts'
+import { retryAfterMs } from './retries.ts'
+import { deliveryHeaders } from './signature.ts'
+import { countAttempts } from './stats.ts'
+
+/** How long a delivery is ours. One that has waited too long to be sent within it is left to whoever claims it next. */
+export const LEASE_MS = 60_000
+const SEND_WITHIN_MS = 45_000
+const RUNNING_MAX = 256
+/** Attempts at once of one webhook. */
+const AT_ONCE = { first: 8, min: 1, max: 64 }
+/** What waits in memory of one webhook: this, and twice what it sends at once. */
+const WAITING = 32
+const RESULTS_IN_BATCH = 500
+const SECRETS_KEPT = 1_000
+const LEARNED_KEPT = 10_000
+/** How long a stop waits for attempts that are on their way. */
+const STOP_WITHIN_MS = 5_000
+const WRITE_RETRY_MS = 500
+
+export type DispatcherOptions = {
+  db: Db
+  client: WebhookClient
+  secret_box: SecretBox
+  clock: Clock
+  log: Log
+  metrics: WebhookMetrics
+}
+
+type Waiting = { delivery: QueuedDelivery; send_before: number }
+type Lane = {
+  target: Target
+  waiting: Waiting[]
+  running: number
+  at_once: number
+  /** The database may have more of it than was taken into memory. */
+  has_backlog: boolean
+}
+
+type Result = {
+  item: { id: string } & Record<string, unknown>
+  counted: { webhook_id: string; delivered: boolean; is_first: boolean; duration_ms: number }
+}
+
+export class Dispatcher implements Forgetful {
+  readonly #options: DispatcherOptions
+  readonly #lanes = new Map<string, Lane>()
+  readonly #secrets = new LRUCache<string, string>({ max: SECRETS_KEPT })
+  /** What was learned of webhooks that have nothing to send now. */
+  readonly #learned = new LRUCache<string, number>({ max: LEARNED_KEPT })
+  #running = 0
+  #results: Result[] = []
+  #writing: Promise<void> | undefined
+  #stopped = false
+  #onRoom: () => void = () => {}
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+  }
+
+  /** Is called when a webhook, of which the database has more, has room again. */
+  onRoom(callback: () => void): void {
+    this.#onRoom = callback
+  }
+
+  roomFor(webhook_id: string): number {
+    if (this.#stopped) return 0
+    const lane = this.#lanes.get(webhook_id)
+    return lane ? capacityOf(lane) - lane.waiting.length : WAITING
+  }
+
+  /** Webhooks that take no `count` more. */
+  withoutRoom(count: number): string[] {
+    return [...this.#lanes.keys()].filter((id) => this.roomFor(id) < count)
+  }
+
+  /** The process as a whole has something to do for now. */
+  get is_full(): boolean {
+    return this.#stopped || this.#running >= RUNNING_MAX
+  }
+
+  /** Nothing is on its way, and all that came back is written. */
+  get is_idle(): boolean {
+    return this.#lanes.size === 0 && this.#results.length === 0 && !this.#writing
+  }
+
+  noteBacklog(webhook_id: string): void {
+    const lane = this.#lanes.get(webhook_id)
+    if (lane) lane.has_backlog = true
+    else this.#onRoom()
+  }
+
+  /** For a delivery that this process has just got the lease of. */
+  offer(delivery: QueuedDelivery, target: Target): void {
+    let lane = this.#lanes.get(target.id)
+    if (!lane) {
+      const at_once = this.#learned.get(target.id) ?? AT_ONCE.first
+      lane = { target, waiting: [], running: 0, at_once, has_backlog: false }
+      this.#lanes.set(target.id, lane)
+    }
+    lane.target = target
+    lane.waiting.push({ delivery, send_before: performance.now() + SEND_WITHIN_MS })
+    this.#fill(lane)
+  }
+
+  /** A webhook was changed, switched off or deleted: what waits is judged anew when its lease is over. */
+  forget(tags: readonly string[]): void {
+    for (const tag of tags) {
+      const lane = tag.startsWith('webhook:')
+        ? this.#lanes.get(tag.slice('webhook:'.length))
+        : undefined
+      if (lane) lane.waiting = []
+    }
+  }
+
+  forgetAll(): void {
+    for (const lane of this.#lanes.values()) lane.waiting = []
+  }
+
+  /** What waits is left to others; what is on its way is finished. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.forgetAll()
+    const give_up_at = performance.now() + STOP_WITHIN_MS
+    while (this.#running > 0 && performance.now() < give_up_at) await sleep(10)
+    await this.#writing
+  }
+
+  #fill(lane: Lane): void {
+    while (lane.running < lane.at_once && this.#running < RUNNING_MAX) {
+      const next = lane.waiting.shift()
+      if (!next) break
+      if (performance.now() > next.send_before) continue
+      lane.running += 1
+      this.#running += 1
+      void this.#send(lane, next.delivery)
+    }
+  }
+
+  async #send(lane: Lane, delivery: QueuedDelivery): Promise<void> {
+    let delivered = false
+    try {
+      delivered = await this.#attempt(lane.target, delivery)
+    } catch (error) {
+      // Its lease ends, and it is tried again.
+      this.#options.log.error({ err: error, delivery_id: delivery.id }, 'a delivery was not tried')
+    }
+    lane.running -= 1
+    this.#running -= 1
+    lane.at_once = delivered
+      ? Math.min(lane.at_once + 1, AT_ONCE.max)
+      : Math.max(Math.floor(lane.at_once / 2), AT_ONCE.min)
+    this.#goOn(lane)
+  }
+
+  #goOn(lane: Lane): void {
+    const was_full = this.#running === RUNNING_MAX - 1
+    this.#fill(lane)
+    if (was_full) {
+      for (const other of this.#lanes.values()) this.#fill(other)
+      this.#onRoom()
+    }
+    if (lane.has_backlog && lane.waiting.length <= lane.at_once) {
+      lane.has_backlog = false
+      this.#onRoom()
+    }
+    if (lane.running > 0 || lane.waiting.length > 0) return
+    this.#learned.set(lane.target.id, lane.at_once)
+    this.#lanes.delete(lane.target.id)
+  }
+
+  async #attempt(target: Target, delivery: QueuedDelivery): Promise<boolean> {
+    const { client, clock, metrics } = this.#options
+    const { url, previous_secret, previous_secret_until } = target
+    if (url === null) throw new Error('a terminal takes its own deliveries')
+    const at = clock.now()
+    const overlaps = previous_secret_until !== null && new Date(previous_secret_until) > at
+    const headers = deliveryHeaders({
+      event_type: delivery.event_type,
+      event_id: eventName(delivery.event_id),
+      body: delivery.body,
+      secret: this.#open(target.secret, target.id),
+      ...(overlaps &&
+        previous_secret !== null && { previous_secret: this.#open(previous_secret, target.id) }),
+      at,
+    })
+    const result = await sendAttempt(client, { url, headers, body: delivery.body })
+    const { outcome, duration_ms, response_status, response_body, reason } = result
+    metrics.webhook_attempts.inc({ outcome })
+    metrics.webhook_attempt_seconds.observe(duration_ms / 1000)
+    const delivered = outcome === 'delivered'
+    const { id, created_at, retries_left } = delivery
+    const retry_after_ms = outcome === 'gone' ? null : retryAfterMs(retries_left)
+    this.#record({
+      item: {
+        id,
+        created_at,
+        at,
+        duration_ms,
+        response_status,
+        outcome,
+        reason,
+        response_body,
+        request_headers: JSON.stringify(headers),
+        delivered,
+        ...(!delivered && { retry_after_ms }),
+      },
+      counted: { webhook_id: target.id, delivered, is_first: delivery.attempts === 0, duration_ms },
+    })
+    return delivered
+  }
+
+  #open(sealed: string, webhook_id: string): string {
+    const known = this.#secrets.get(sealed)
+    if (known !== undefined) return known
+    const secret = this.#options.secret_box.open(sealed, webhook_id)
+    this.#secrets.set(sealed, secret)
+    return secret
+  }
+
+  #record(result: Result): void {
+    this.#results.push(result)
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined
+    })
+  }
+
+  async #write(): Promise<void> {
+    while (this.#results.length > 0) {
+      // One turn of the event loop, so that answers which arrived together are written together.
+      await new Promise(setImmediate)
+      const batch = this.#results.splice(0, RESULTS_IN_BATCH)
+      try {
+        await this.#writeBatch(batch)
+      } catch (error) {
+        this.#options.log.warn({ err: error, results: batch.length }, 'attempts not written yet')
+        // Without a result they are sent again when their lease is over: to a stop that is soon enough.
+        if (this.#stopped) return
+        this.#results.unshift(...batch)
+        await sleep(WRITE_RETRY_MS)
+      }
+    }
+  }
+
+  async #writeBatch(batch: readonly Result[]): Promise<void> {
+    const { db } = this.#options
+    const items = batch.map(({ item }) => item).sort((a, b) => (a.id < b.id ? -1 : 1))
+    const counts = countAttempts(batch.map(({ counted }) => counted))
+    await finishDeliveries(db, items, counts)
+  }
+}
+
+function capacityOf(lane: Lane): number {
+  return WAITING + 2 * lane.at_once
+}
