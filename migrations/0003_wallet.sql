@@ -289,7 +289,7 @@ begin
   elsif p_parent = 'usage_event' then
     execute format('create unique index %I on %I (id, bucket)', p_name || '_id', p_name);
   elsif p_parent = 'outbox' then
-    execute format('create unique index %I on %I (written_by, id)', p_name || '_order', p_name);
+    execute format('create unique index %I on %I (written_by, id, bucket)', p_name || '_order', p_name);
   end if;
 end $$;
 select make_ledger_partition(parent, parent || '_default', 'default')

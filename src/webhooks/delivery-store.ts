@@ -1,6 +1,7 @@
 // SQL of deliveries: queued, claimed, finished, listed.
 
 import { type Queryable, statement, type Tx } from '../platform/db.ts'
+import { ALL_BUCKETS } from '../wallet/bucket.ts'
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed' | 'cancelled'
 
@@ -51,7 +52,7 @@ export type OutboxEvent = {
 
 const TAKE_EVENTS = statement<TakenEvents>(
   'webhooks.take_events',
-  'select taken, events, webhooks from take_events(p_limit => $1::integer)',
+  'select taken, events, webhooks from take_events(p_buckets => $1::smallint[], p_limit => $2::integer)',
 )
 
 // An event that was read twice is queued once.
@@ -124,7 +125,7 @@ const KEEP_PARTITIONS = statement<{ partition_name: string; dropped: boolean }>(
 )
 
 export async function takeEvents(tx: Tx, limit: number): Promise<TakenEvents> {
-  const [row] = await tx.run(TAKE_EVENTS, [limit])
+  const [row] = await tx.run(TAKE_EVENTS, [ALL_BUCKETS, limit])
   return row ?? { taken: 0, events: [], webhooks: [] }
 }
 

@@ -5,7 +5,7 @@ import { keepWebhookLog, sendDue } from '../../src/webhooks/jobs.ts'
 import { createApp, type TestApp } from './app.ts'
 import { eventually } from './eventually.ts'
 import { createOAuthApp, type OAuthApp, type Person } from './oauth.ts'
-import { type Receiver, startReceiver } from './receiver.ts'
+import { type Receiver, startReceiver } from './event-receiver.ts'
 
 export const ALL_EVENTS = [
   'user.connected',

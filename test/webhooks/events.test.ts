@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks'
 import { EVENT_TYPES, isEventType } from '../../src/events/event-types.ts'
 import { sql } from '../support/database.ts'
 import { connect, connectHosted, createOAuthApp } from '../support/oauth.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { startReceiver } from '../support/event-receiver.ts'
 import { createWebhookService } from '../support/webhooks.ts'
 
 const service = await createWebhookService()

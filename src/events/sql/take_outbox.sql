@@ -7,7 +7,7 @@
 --
 -- Numbers of transactions are those of one database server. After a dump and restore they begin anew: what may not
 -- have been read yet is then given this transaction's number, and is read again. Readers tolerate a repeated row.
-create or replace function take_outbox(p_reader text, p_limit integer) returns setof outbox
+create or replace function take_outbox(p_reader text, p_buckets smallint[], p_limit integer) returns setof outbox
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off as $$
 declare
@@ -22,7 +22,8 @@ begin
     c.target := pg_current_snapshot(); c.target_at := ledger_now();
     c.after_xid := '0'; c.after_id := 0;
     if pg_snapshot_xmax(c.target) < pg_snapshot_xmax(c.done) then
-      update outbox set written_by = pg_current_xact_id() where at >= c.done_at - interval '1 hour';
+      update outbox set written_by = pg_current_xact_id()
+      where bucket = any (p_buckets) and at >= c.done_at - interval '1 hour';
       update event_cursor set done = '1:1:' where reader = p_reader;
       return;
     end if;
@@ -32,7 +33,8 @@ begin
   from_at := c.done_at - interval '1 day';
   for r in
     select * from outbox o
-    where o.at >= from_at
+    where o.bucket = any (p_buckets)
+      and o.at >= from_at
       and o.written_by >= greatest(pg_snapshot_xmin(c.done), c.after_xid)
       and (o.written_by, o.id) > (c.after_xid, c.after_id)
       and o.written_by < pg_snapshot_xmax(c.target)

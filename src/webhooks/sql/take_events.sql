@@ -1,7 +1,7 @@
 -- Takes the next rows of the outbox and finds the webhooks that may be told of each: those of the app it came through,
 -- or of all the developer's apps where it came through none. Answers how many were taken, the events that somebody
 -- may be told of, and those webhooks.
-create or replace function take_events(p_limit integer)
+create or replace function take_events(p_buckets smallint[], p_limit integer)
 returns table (taken integer, events json, webhooks json)
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -13,7 +13,7 @@ begin
   end if;
   return query
   with news as materialized (
-    select * from take_outbox('webhooks', p_limit)
+    select * from take_outbox('webhooks', p_buckets, p_limit)
   ), told as materialized (
     select n.id, n.kind, n.at, n.source_id, n.wallet_id, n.balance_before, n.balance_after, n.payload, u.model,
       u.endpoint, u.credits_used, u.output_tokens as completion_tokens,
