@@ -129,7 +129,7 @@ function describeCode(code: string, { host, hostname, port }: Place): Verdict | 
         reason: `The headers of ${host}'s answer have more than 16 KiB.`,
       }
     default:
-      return code.startsWith('HPE_')
+      return code.startsWith('HPE_') || code === 'HTTPParserError'
         ? { outcome: 'invalid_answer', reason: `What ${host} answered is not HTTP.` }
         : undefined
   }
@@ -176,6 +176,7 @@ function unknown(code: string, { host }: Place): Verdict {
 }
 
 function codeOf(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'unknown'
+  if (!(cause instanceof Error)) return 'unknown'
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
+  return /^\w{1,60}$/.test(code) ? code : 'unknown'
 }
