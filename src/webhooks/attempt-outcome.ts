@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 import { ExpiredCertificate } from '../platform/certificate-expiry.ts'
 import { HttpFailure } from '../platform/http-call.ts'
-import { NAME_NOT_FOUND } from '../platform/name-lookup.ts'
+import { NameNotFound } from '../platform/name-lookup.ts'
 import { BLOCKED_ADDRESS } from '../platform/public-address.ts'
 
 const OUTCOMES = [
@@ -97,7 +97,15 @@ export function describeFailure(
     const reason = `${place.host} did not answer within ${limits.total_ms / 1000} s.`
     return { outcome: 'timeout', reason }
   }
+  if (error.cause instanceof NameNotFound) return describeLookup(error.cause, place)
   return describeCode(code, place) ?? describeTls(code, place, error.cause) ?? unknown(code, place)
+}
+
+function describeLookup({ is_silence }: NameNotFound, { hostname }: Place): Verdict {
+  const reason = is_silence
+    ? `The name servers of ${hostname} did not answer.`
+    : `The name ${hostname} was not found in the DNS.`
+  return { outcome: 'dns', reason }
 }
 
 function describeCode(code: string, { host, hostname, port }: Place): Verdict | undefined {
@@ -107,8 +115,6 @@ function describeCode(code: string, { host, hostname, port }: Place): Verdict | 
         outcome: 'blocked',
         reason: `${hostname} leads to an address that is not public (private, loopback, link-local or reserved).`,
       }
-    case NAME_NOT_FOUND:
-      return { outcome: 'dns', reason: `The name ${hostname} was not found in the DNS.` }
     case 'ECONNREFUSED':
       return {
         outcome: 'refused',

@@ -15,6 +15,7 @@ import {
 import { eventually } from '../../test/support/eventually.ts'
 import { startReceiver } from '../../test/support/receiver.ts'
 import { CallSignal } from '../platform/http-call.ts'
+import { NameNotFound } from '../platform/name-lookup.ts'
 import { type AttemptOptions, sendAttempt } from './attempt.ts'
 import { createWebhookClient, type WebhookClient } from './client.ts'
 
@@ -206,7 +207,7 @@ describe('without an answer the status is 0, and the reason says what to do', ()
   test('the name does not exist', async () => {
     const lost = createWebhookClient({
       allow_loopback: false,
-      lookup: (_name, done) => done(Object.assign(new Error(), { code: 'SVC_NAME_NOT_FOUND' }), []),
+      lookup: (_name, done) => done(new NameNotFound({ is_silence: false }), []),
     })
     after(() => lost.close())
     const result = await sendAttempt(lost, { ...REQUEST, url: 'https://gone.example.com/?key=1' })
