@@ -1,6 +1,7 @@
 // Nobody can make us dial what only we can reach: the W rows of docs/security.md at the level of a single attempt.
 
 import assert from 'node:assert/strict'
+import { stat } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -185,21 +186,24 @@ describe('a public name is judged by where it leads when it is dialled', () => {
       const target = { ...REQUEST, url: `https://${name}.example.com/` }
       const result = await sendAttempt(client, target)
       assert.deepEqual([result.outcome, result.reason], ['dns', reason])
-      assert.ok(result.duration_ms < 3_000, String(result.duration_ms))
     }
   })
 
   test('forty names with silent servers hold up neither other names nor the thread pool', async () => {
     const { lookup } = await serve((name) => (name.startsWith('silent') ? null : ['10.0.0.1']))
     const client = clientWith({ allow_loopback: false, lookup })
-    const silent = Array.from({ length: 40 }, (_, index) =>
-      sendAttempt(client, { ...REQUEST, url: `https://silent-${index}.example.com/` }),
-    )
+    let over = 0
+    const silent = Array.from({ length: 40 }, async (_, index) => {
+      const url = `https://silent-${index}.example.com/`
+      const { outcome } = await sendAttempt(client, { ...REQUEST, url })
+      over += 1
+      return outcome
+    })
     const quick = await sendAttempt(client, { ...REQUEST, url: 'https://quick.example.com/' })
     assert.equal(quick.outcome, 'blocked')
-    assert.ok(quick.duration_ms < 900, String(quick.duration_ms))
-    for (const { outcome } of await Promise.all(silent))
-      assert.match(outcome, /dns|connect_timeout/)
+    await stat('.')
+    assert.equal(over, 0)
+    for (const outcome of await Promise.all(silent)) assert.match(outcome, /dns|connect_timeout/)
   })
 })
 
