@@ -10,6 +10,7 @@ const DEFAULTS = {
   PUBLIC_URL: 'http://localhost:8080',
   DATA_DIR: '.data',
   DATABASE_URL: undefined,
+  SECRETS_KEY: undefined,
   REDIS_URL: undefined,
   SVC_MODE: 'sandbox',
   ROLE: 'all',

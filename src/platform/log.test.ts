@@ -89,6 +89,11 @@ describe('a secret', () => {
     }
   })
 
+  test('of a webhook is taken out whole, with the + and / of its base64', () => {
+    assert.equal(redact('a whsec_ab+/cd+/ef==, b'), 'a whsec_[redacted], b')
+    assert.equal(redact('a whsec_+/cdefgh= b'), 'a whsec_[redacted] b')
+  })
+
   test('in a field named for one is replaced, whatever it looks like', () => {
     const { log, text, lines } = collectLog()
     for (const name of [

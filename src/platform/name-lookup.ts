@@ -3,7 +3,9 @@
 
 import { Resolver } from 'node:dns'
 
-const QUERY_MS = 1_000
+/** Of all that a name takes. Less than a connection may take, so that it is told apart from a host that is silent. */
+const LOOKUP_MS = 2_000
+const QUERY_MS = 900
 const QUERY_TRIES = 2
 
 /** Answers every address of a name: at least one, or an error. */
@@ -12,15 +14,15 @@ export type NameLookup = (
   callback: (error: NodeJS.ErrnoException | null, found: readonly { address: string }[]) => void,
 ) => void
 
-export const NAME_NOT_FOUND = 'SVC_NAME_NOT_FOUND'
-
 export class NameNotFound extends Error {
-  readonly code = NAME_NOT_FOUND
+  readonly code = 'SVC_NAME_NOT_FOUND'
+  /** Rather than that the name does not exist. */
+  readonly is_silence: boolean
 
-  /** `cause` says what the name servers answered. */
-  constructor(cause: unknown) {
-    super('the name was not found', { cause })
+  constructor(options: { is_silence: boolean; cause?: unknown }) {
+    super('the name was not found', { cause: options.cause })
     this.name = 'NameNotFound'
+    this.is_silence = options.is_silence
   }
 }
 
@@ -32,16 +34,27 @@ export function resolverLookup(options: { servers?: readonly string[] } = {}): N
     let waiting = 2
     let fault: Error | undefined
     const found: { address: string }[] = []
+    const finish = () => {
+      waiting = 0
+      clearTimeout(timer)
+      if (found.length > 0) callback(null, found)
+      else callback(new NameNotFound({ is_silence: isSilence(fault), cause: fault }), [])
+    }
     const collect = (error: Error | null, addresses: readonly string[] | undefined) => {
+      // The time was over before.
+      if (waiting === 0) return
       waiting -= 1
       fault ??= error ?? undefined
       for (const address of addresses ?? []) found.push({ address })
-      if (waiting > 0) return
-      // All of them are judged, also those that are not dialled.
-      if (found.length > 0) callback(null, found)
-      else callback(new NameNotFound(fault), [])
+      if (waiting === 0) finish()
     }
+    const timer = setTimeout(finish, LOOKUP_MS)
     resolver.resolve4(hostname, collect)
     resolver.resolve6(hostname, collect)
   }
+}
+
+function isSilence(fault: Error | undefined): boolean {
+  if (fault === undefined) return true
+  return 'code' in fault && /^(ETIMEOUT|ECONNREFUSED|ESERVFAIL)$/.test(String(fault.code))
 }

@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 import { ExpiredCertificate } from '../platform/certificate-expiry.ts'
 import { HttpFailure } from '../platform/http-call.ts'
-import { NAME_NOT_FOUND } from '../platform/name-lookup.ts'
+import { NameNotFound } from '../platform/name-lookup.ts'
 import { BLOCKED_ADDRESS } from '../platform/public-address.ts'
 
 const OUTCOMES = [
@@ -97,7 +97,15 @@ export function describeFailure(
     const reason = `${place.host} did not answer within ${limits.total_ms / 1000} s.`
     return { outcome: 'timeout', reason }
   }
+  if (error.cause instanceof NameNotFound) return describeLookup(error.cause, place)
   return describeCode(code, place) ?? describeTls(code, place, error.cause) ?? unknown(code, place)
+}
+
+function describeLookup({ is_silence }: NameNotFound, { hostname }: Place): Verdict {
+  const reason = is_silence
+    ? `The name servers of ${hostname} did not answer.`
+    : `The name ${hostname} was not found in the DNS.`
+  return { outcome: 'dns', reason }
 }
 
 function describeCode(code: string, { host, hostname, port }: Place): Verdict | undefined {
@@ -107,8 +115,6 @@ function describeCode(code: string, { host, hostname, port }: Place): Verdict | 
         outcome: 'blocked',
         reason: `${hostname} leads to an address that is not public (private, loopback, link-local or reserved).`,
       }
-    case NAME_NOT_FOUND:
-      return { outcome: 'dns', reason: `The name ${hostname} was not found in the DNS.` }
     case 'ECONNREFUSED':
       return {
         outcome: 'refused',
@@ -129,7 +135,7 @@ function describeCode(code: string, { host, hostname, port }: Place): Verdict | 
         reason: `The headers of ${host}'s answer have more than 16 KiB.`,
       }
     default:
-      return code.startsWith('HPE_')
+      return code.startsWith('HPE_') || code === 'HTTPParserError'
         ? { outcome: 'invalid_answer', reason: `What ${host} answered is not HTTP.` }
         : undefined
   }
@@ -176,6 +182,7 @@ function unknown(code: string, { host }: Place): Verdict {
 }
 
 function codeOf(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'unknown'
+  if (!(cause instanceof Error)) return 'unknown'
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
+  return /^\w{1,60}$/.test(code) ? code : 'unknown'
 }
