@@ -202,6 +202,7 @@ export class Dispatcher implements Forgetful {
     const result = await sendAttempt(client, { url, headers, body: delivery.body })
     const { outcome, duration_ms, response_status, response_body, reason } = result
     metrics.webhook_attempts.inc({ outcome })
+    if (outcome === 'not_sent') throw new Error(reason)
     metrics.webhook_attempt_seconds.observe(duration_ms / 1000)
     const delivered = outcome === 'delivered'
     const { id, created_at, retries_left } = delivery

@@ -3,9 +3,9 @@
 import { fanOut } from '../../src/webhooks/fan-out.ts'
 import { keepWebhookLog, sendDue } from '../../src/webhooks/jobs.ts'
 import { createApp, type TestApp } from './app.ts'
+import { type EventReceiver, startEventReceiver } from './event-receiver.ts'
 import { eventually } from './eventually.ts'
 import { createOAuthApp, type OAuthApp, type Person } from './oauth.ts'
-import { type Receiver, startReceiver } from './event-receiver.ts'
 
 export const ALL_EVENTS = [
   'user.connected',
@@ -61,7 +61,12 @@ export async function createWebhookService(options: Parameters<typeof createApp>
   return { ...service, work, job_parts, ...managing(service) }
 }
 
-export type Owner = { developer: Person; app: OAuthApp; receiver: Receiver; webhook: WebhookReply }
+export type Owner = {
+  developer: Person
+  app: OAuthApp
+  receiver: EventReceiver
+  webhook: WebhookReply
+}
 
 /** What a developer does over HTTP. */
 function managing(service: TestApp) {
@@ -102,7 +107,7 @@ function managing(service: TestApp) {
   const owner = async (options: { events?: string[]; low_balance_threshold?: number } = {}) => {
     const developer = await service.register()
     const app = await createOAuthApp(service, developer)
-    const receiver = await startReceiver()
+    const receiver = await startEventReceiver()
     const { client_id } = app
     const webhook = await subscribe(developer, { client_id, url: receiver.url, ...options })
     return { developer, app, receiver, webhook, ...manage(developer) }

@@ -6,8 +6,8 @@ import { describe, it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { EVENT_TYPES, isEventType } from '../../src/events/event-types.ts'
 import { sql } from '../support/database.ts'
+import { startEventReceiver } from '../support/event-receiver.ts'
 import { connect, connectHosted, createOAuthApp } from '../support/oauth.ts'
-import { startReceiver } from '../support/event-receiver.ts'
 import { createWebhookService } from '../support/webhooks.ts'
 
 const service = await createWebhookService()
@@ -49,7 +49,7 @@ describe('a call that the developer pays', () => {
   it('is told to every app of the developer when the key is bound to none, else to its app only', async () => {
     const { developer, app, receiver } = await service.owner({ events: ['usage.completed'] })
     const other_app = await createOAuthApp(service, developer)
-    const other = await startReceiver()
+    const other = await startEventReceiver()
     const { client_id } = other_app
     const events = ['usage.completed']
     await service.subscribe(developer, { client_id, url: other.url, events })
@@ -77,7 +77,7 @@ describe('a call that the developer pays', () => {
 describe('a call that the user pays', () => {
   it('is told to the app it came through, about the user', async () => {
     const { developer, app, receiver } = await service.owner({ events: ['balance.updated'] })
-    const other = await startReceiver()
+    const other = await startEventReceiver()
     const { client_id } = await createOAuthApp(service, developer)
     await service.subscribe(developer, { client_id, url: other.url })
     const user = await service.register()
@@ -129,7 +129,7 @@ describe('balance.low', () => {
     const { key } = await service.createKey(developer.bearer)
     const { svc } = await service.call(key)
     const app = await createOAuthApp(service, developer)
-    const receiver = await startReceiver()
+    const receiver = await startEventReceiver()
     await service.subscribe(developer, {
       client_id: app.client_id,
       url: receiver.url,
@@ -187,7 +187,7 @@ describe('what happened before a webhook was there, or while it was off', () => 
     const { key } = await service.createKey(developer.bearer)
     await service.call(key)
     const app = await createOAuthApp(service, developer)
-    const receiver = await startReceiver()
+    const receiver = await startEventReceiver()
     const { client_id } = app
     const webhook = await service.subscribe(developer, { client_id, url: receiver.url })
     const { ask } = service.manage(developer)
