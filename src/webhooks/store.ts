@@ -44,13 +44,16 @@ const FIND_APP = statement<{ id: string; developer_id: string }>(
   'select id, developer_id from app where client_id = $1::text for share',
 )
 
-// The account is locked, so that two at once cannot both be the last that fits.
-const COUNT = statement<{ count: bigint }>(
+// Two statements: the count of one that waited for the lock itself would be from before the wait.
+const LOCK_DEVELOPER = statement<object>(
+  'webhooks.lock_developer',
+  'select id from account where id = $1::uuid for no key update',
+)
+
+const COUNT = statement<{ webhooks: number }>(
   'webhooks.count',
-  `with owner as (select id from account where id = $1::uuid for no key update)
-   select count(w.id) as count
-   from owner
-   left join webhook w on w.developer_id = owner.id and (w.url is null) = $2::boolean`,
+  `select count(*)::integer as webhooks from webhook
+   where developer_id = $1::uuid and (url is null) = $2::boolean`,
 )
 
 const INSERT = statement<WebhookRow>(
@@ -168,8 +171,8 @@ export async function lockAndCountWebhooks(
   developer_id: string,
   listeners: boolean,
 ): Promise<number> {
-  const [row] = await tx.run(COUNT, [developer_id, listeners])
-  return Number(row?.count ?? 0n)
+  await tx.run(LOCK_DEVELOPER, [developer_id])
+  return (await tx.run(COUNT, [developer_id, listeners]))[0]?.webhooks ?? 0
 }
 
 export async function insertWebhook(tx: Tx, row: NewWebhook): Promise<WebhookRow | undefined> {
