@@ -2,6 +2,7 @@
 // "not ready" first, then the port closes, running requests end, and only then the parts close.
 
 import cluster from 'node:cluster'
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
@@ -104,7 +105,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (!parent || config.ROLE === 'worker') await startWork(parts, worker)
     await parent?.startChildren()
     parts.lifecycle.phase = 'ready'
-    const address = early_address ?? (await open())
+    const address = early_address ?? (await unlessAborted(open(), signal))
     log.info({ address, role: config.ROLE, mode: config.SVC_MODE }, 'ready')
     return { address, drain: () => drain(running), stop: () => stopService(running) }
   } catch (error) {
@@ -112,6 +113,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await finishWork(running)
     throw error
   }
+}
+
+/** A parent that stops its children does not answer one that asks it for the port. */
+async function unlessAborted<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  if (!signal) return await work
+  signal.throwIfAborted()
+  const aborted = once(signal, 'abort').then(() => {
+    throw signal.reason
+  })
+  return await Promise.race([work, aborted])
 }
 
 async function startWork(parts: Parts, worker: Worker): Promise<void> {

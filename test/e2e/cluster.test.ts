@@ -1,9 +1,11 @@
 // WORKERS=2: one parent with the database, two children on one port.
 
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { readCommandLine } from '../../src/platform/data-dir.ts'
+import { createDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   call,
@@ -18,6 +20,7 @@ import {
   SLOW_SERVER,
   startServer,
 } from '../support/service.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
 
 const data_dir = path.join(makeFolder(), 'data')
 const settings = { DATA_DIR: data_dir, WORKERS: '2', DRAIN_MS: '200' }
@@ -38,6 +41,28 @@ function forked(pid: number): number[] {
   return childrenOf(pid).filter(
     (child) => child !== postmaster && !readCommandLine(child).includes('sandbox'),
   )
+}
+
+/** Whether a process has a connection to a port of this machine. */
+function isConnected(pid: number, port: number): boolean {
+  const files = openFiles(pid)
+  // Of each line: its number, our address, theirs, …, and at the tenth place the socket.
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)
+  return lines.some((line) => {
+    const fields = line.trim().split(/\s+/)
+    const far_port = Number.parseInt(fields[2]?.split(':')[1] ?? '', 16)
+    return far_port === port && files.includes(`socket:[${fields[9]}]`)
+  })
+}
+
+function openFiles(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`
+  try {
+    return readdirSync(folder).map((name) => readlinkSync(path.join(folder, name)))
+  } catch {
+    // One of them was closed meanwhile.
+    return []
+  }
 }
 
 test('both children serve, and neither is the parent', async () => {
@@ -98,6 +123,29 @@ test('SIGTERM ends the parent, its children, its database and the sandbox', asyn
   await eventually('all of them end', () => !processes.some(isAlive))
   assert.equal(postmasterOf(data_dir), undefined)
   assert.equal(await isListening(server.port), false)
+})
+
+test('a stop while a child starts ends that child too', async (t) => {
+  const proxy = await startTcpProxy(await createDatabase())
+  const parent = await startServer(
+    { ...settings, DATA_DIR: makeFolder(), DATABASE_URL: proxy.url },
+    { entry: SLOW_SERVER },
+  )
+  t.after(() => parent.kill())
+  const before = childrenOf(parent.pid)
+  // The new child asks the database, and nothing answers until the stop has begun.
+  proxy.freeze()
+  parent.signal('SIGHUP')
+  const port = Number(new URL(proxy.url).port)
+  const asks = () =>
+    childrenOf(parent.pid).some((pid) => !before.includes(pid) && isConnected(pid, port))
+  await eventually('a child starts', asks, 20_000)
+  parent.signal('SIGTERM')
+  await eventually('the stop has begun', async () => !(await isListening(parent.port)))
+  proxy.restore()
+  const ended = await parent.end()
+  t.diagnostic(`ended after ${Math.round(ended.took_ms)} ms`)
+  assert.deepEqual([ended.code, ended.signal], [0, null], parent.output())
 })
 
 test('kill -9 of the parent closes the port, and its children end after what they are answering', async (t) => {
