@@ -85,11 +85,15 @@ test('a child that is killed is replaced', async () => {
   const died = () => server.logs().find((line) => line.msg === 'a child died')
   await eventually('the parent notices', () => died() !== undefined)
   assert.equal(died()?.['pid'], victim)
-  await eventually('the other one gets company', async () => {
-    const pids = await servingPids()
-    assert.ok(pids.includes(other) && !pids.includes(victim))
-    return pids.length === 2
-  })
+  await eventually(
+    'the other one gets company',
+    async () => {
+      const pids = await servingPids()
+      assert.ok(pids.includes(other) && !pids.includes(victim))
+      return pids.length === 2
+    },
+    20_000,
+  )
 })
 
 test('SIGHUP replaces every child under load: no request fails and no stream is cut', async (t) => {
@@ -102,7 +106,7 @@ test('SIGHUP replaces every child under load: no request fails and no stream is 
   await eventually('the first is being replaced', () => forked(server.pid).length === 3)
   // Again while it runs: one more round, not two at the same time.
   server.signal('SIGHUP')
-  await eventually('every child is replaced twice', () => rounds().length === 2, 20_000)
+  await eventually('every child is replaced twice', () => rounds().length === 2, 60_000)
   const asked = load.count()
   await eventually('the load goes on', () => load.count() > asked + 50)
   const { failures } = await load.stop()
