@@ -24,6 +24,8 @@ import { deliveryRoutes } from './webhooks/delivery-routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
 export type AppOptions = {
+  /** What /metrics answers; by default what this process has counted. */
+  readMetrics?: () => Promise<string>
   wakeMailSender?: () => void
   request_timeout_ms?: number
   /** Routes of a test or a benchmark, under the same roof as ours. */
@@ -33,19 +35,8 @@ export type AppOptions = {
 export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<App> {
   const { config } = parts
   const public_url = config.PUBLIC_URL
-  const app = createHttpServer({
-    ...parts,
-    public_url,
-    trust_proxy: config.TRUST_PROXY,
-    ...(options.request_timeout_ms !== undefined && {
-      request_timeout_ms: options.request_timeout_ms,
-    }),
-  })
-  const routes = await collectRoutes(app, public_url)
-  addAuthentication(app, { ...parts, public_url })
-
+  const { app, routes } = await openApp(parts, options)
   const documentation: Documentation = { document: undefined }
-  healthRoutes(app, { ...parts, metrics_token: config.METRICS_TOKEN })
   docsRoutes(app, documentation, public_url)
   const account_parts = {
     ...parts,
@@ -82,4 +73,31 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   await app.ready()
   documentation.document = buildDocument(app, routes)
   return app
+}
+
+/** What a process without the API serves. */
+export async function buildProbes(parts: Parts, options: AppOptions): Promise<App> {
+  const { app, routes } = await openApp(parts, options)
+  addMethodNotAllowed(app, routes)
+  await app.ready()
+  return app
+}
+
+/** What every process serves: its probes, under the rules that all routes share. */
+async function openApp(parts: Parts, options: AppOptions) {
+  const { config, metrics } = parts
+  const public_url = config.PUBLIC_URL
+  const app = createHttpServer({
+    ...parts,
+    public_url,
+    trust_proxy: config.TRUST_PROXY,
+    ...(options.request_timeout_ms !== undefined && {
+      request_timeout_ms: options.request_timeout_ms,
+    }),
+  })
+  const routes = await collectRoutes(app, public_url)
+  addAuthentication(app, { ...parts, public_url })
+  const readMetrics = options.readMetrics ?? (() => metrics.registry.metrics())
+  healthRoutes(app, { ...parts, metrics_token: config.METRICS_TOKEN, readMetrics })
+  return { app, routes }
 }

@@ -2,8 +2,10 @@
 // port. A child that dies is replaced, ever more slowly; SIGHUP replaces all, one by one, without a gap.
 
 import cluster, { type Worker as Child } from 'node:cluster'
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Registry } from 'prom-client'
+import { ClusterMetrics } from './cluster-metrics.ts'
 import { requireConnectionRoom } from './connections.ts'
 import { providerEnvironment } from './sandbox-process.ts'
 import { readSecretsKey } from './secrets-key.ts'
@@ -17,6 +19,7 @@ const HEALTHY_MS = 60_000
 const CHILD_STOP_MS = 30_000
 
 type Fleet = ServiceOptions & {
+  metrics: ClusterMetrics
   stopping: boolean
   filling: boolean
   rolling: boolean
@@ -26,10 +29,10 @@ type Fleet = ServiceOptions & {
 }
 
 export async function startCluster(options: ServiceOptions): Promise<Service> {
-  const { config, log } = options
-  const parent = await startParent(options)
+  const { log } = options
   const fleet: Fleet = {
     ...options,
+    metrics: new ClusterMetrics(),
     stopping: false,
     filling: false,
     rolling: false,
@@ -37,24 +40,13 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
     restart_ms: RESTART_MIN_MS,
     replaced_at: Number.NEGATIVE_INFINITY,
   }
-  const stop = async () => {
-    fleet.stopping = true
-    await Promise.all(children().map((child) => stopChild(child, fleet)))
-    await parent.stop()
-  }
   // Also before the children are there: without a listener the signal would end this process.
   process.on('SIGHUP', () => void roll(fleet))
-  let address: string | undefined
-  try {
-    await requireConnectionRoom(options.database_url, config)
-    for (let i = 0; i < config.WORKERS; i++) {
-      options.signal?.throwIfAborted()
-      address = await forkReady(fleet)
-    }
-  } catch (error) {
-    await stop()
-    throw error
+  let address = ''
+  const startChildren = async () => {
+    address = await forkAll(fleet)
   }
+  const parent = await startParent(fleet, startChildren)
   cluster.on('exit', (child, code) => {
     if (fleet.stopping || child.exitedAfterDisconnect) return
     log.error({ pid: child.process.pid, code }, 'a child died')
@@ -62,18 +54,57 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   })
   // One that died while the others started was not noticed yet.
   void fill(fleet)
-  return { address, stop }
+  const stop = async () => {
+    // Its probes follow the children: they say 503 as long as one of them drains, and go last.
+    parent.drain()
+    await stopChildren(fleet)
+    await parent.stop()
+  }
+  return { address, drain: () => parent.drain(), stop }
 }
 
 /** Applies migrations before any child looks, and does the background work unless that is elsewhere. */
-async function startParent(options: ServiceOptions): Promise<Service> {
-  const { config } = options
-  if (config.ROLE === 'api') return { address: undefined, stop: async () => {} }
-  return await startService({ ...options, config: { ...config, ROLE: 'worker' } })
+async function startParent(fleet: Fleet, startChildren: () => Promise<void>): Promise<Service> {
+  const { config, metrics } = fleet
+  const works = config.ROLE !== 'api'
+  const shareMetrics = (own: Registry) => {
+    // Flags of parts that never start, such as trust, say nothing.
+    if (works) metrics.include(own)
+    return { read: () => metrics.read(), leave: async () => {} }
+  }
+  return await startService({
+    ...fleet,
+    config: works ? { ...config, ROLE: 'worker' } : config,
+    parent: { shareMetrics, startChildren },
+  })
 }
 
+/** Returns where the children listen. */
+async function forkAll(fleet: Fleet): Promise<string> {
+  const { config, database_url, signal } = fleet
+  let address = ''
+  try {
+    await requireConnectionRoom(database_url, config)
+    for (let i = 0; i < config.WORKERS; i++) {
+      signal?.throwIfAborted()
+      address = await forkReady(fleet)
+    }
+  } catch (error) {
+    await stopChildren(fleet)
+    throw error
+  }
+  return address
+}
+
+async function stopChildren(fleet: Fleet): Promise<void> {
+  fleet.stopping = true
+  await Promise.all(children().map((child) => stopChild(child, fleet)))
+}
+
+type FirstWord = { ready: string } | { fault: string }
+
 /** Returns where the new child listens. */
-async function forkReady(fleet: Fleet): Promise<string | undefined> {
+async function forkReady(fleet: Fleet): Promise<string> {
   const child = cluster.fork({
     DATABASE_URL: fleet.database_url,
     SECRETS_KEY: readSecretsKey(fleet.config),
@@ -82,18 +113,33 @@ async function forkReady(fleet: Fleet): Promise<string | undefined> {
     ...providerEnvironment(fleet.config),
   })
   const ended = new AbortController()
-  const told = once(child, 'message', { signal: ended.signal })
+  const told = firstWord(child, ended.signal)
   const died = once(child, 'exit', { signal: ended.signal }).then(() => {
     throw new Error('a child ended before it was ready')
   })
   try {
-    const [message]: { ready?: string; fault?: string }[] = await Promise.race([told, died])
-    if (message?.fault !== undefined) throw new Error(message.fault)
-    return message?.ready
+    const word = await Promise.race([told, died])
+    if ('fault' in word) throw new Error(word.fault)
+    fleet.metrics.admit(child)
+    return word.ready
   } finally {
     ended.abort()
     await Promise.allSettled([told, died])
   }
+}
+
+/** It may ask for metrics before: its port is open a moment earlier. */
+async function firstWord(child: Child, signal: AbortSignal): Promise<FirstWord> {
+  for await (const [message] of on(child, 'message', { signal })) {
+    if (isFirstWord(message)) return message
+  }
+  throw new Error('a child said nothing')
+}
+
+function isFirstWord(message: unknown): message is FirstWord {
+  return (
+    typeof message === 'object' && message !== null && ('ready' in message || 'fault' in message)
+  )
 }
 
 /** Forks what is missing, until nothing is. */

@@ -50,6 +50,7 @@ export function compose(options: ComposeOptions) {
       observe: (statement, seconds) => metrics.db_statements.labels(statement).observe(seconds),
     })
   const db = connect(config.DATABASE_POOL_SIZE)
+  metrics.watchPool(() => db.counts())
   // A pool that is busy must not keep revocations from being read.
   const feed_db = connect(1)
   const secret_box = new SecretBox(() => readSecretKeys(config))

@@ -15,6 +15,7 @@ const DEFAULTS = {
   SVC_MODE: 'sandbox',
   ROLE: 'all',
   WORKERS: 1,
+  WORKER_PORT: 8081,
   WELCOME_CREDITS: 1_000_000n,
   RATE_LIMIT_PER_MINUTE: 100,
   REGISTER_LIMIT_PER_MINUTE: 3,
@@ -30,6 +31,7 @@ const DEFAULTS = {
 
 const WHOLE_NUMBERS = [
   'PORT',
+  'WORKER_PORT',
   'WORKERS',
   'DATABASE_POOL_SIZE',
   'RATE_LIMIT_PER_MINUTE',
@@ -129,7 +131,7 @@ describe('a wrong value is refused by one line that names variable, value and wh
 
   test('limits and counts of zero', () => {
     for (const name of WHOLE_NUMBERS) {
-      if (/^(PORT|WELCOME_CREDITS|DRAIN_MS|SHUTDOWN_GRACE_MS)$/.test(name)) {
+      if (/^(PORT|WORKER_PORT|WELCOME_CREDITS|DRAIN_MS|SHUTDOWN_GRACE_MS)$/.test(name)) {
         assert.equal(Number(loadConfig({ [name]: '0' })[name]), 0)
       } else {
         assertRefused(name, '0', /from [12] to/)
@@ -141,6 +143,15 @@ describe('a wrong value is refused by one line that names variable, value and wh
     assert.equal(loadConfig({ PORT: '65535' }).PORT, 65_535)
     assertRefused('PORT', '65536', /from 0 to 65535/)
     assertRefused('WELCOME_CREDITS', '9007199254740992', /from 0 to 9007199254740991/)
+  })
+
+  test('PORT and WORKER_PORT that are the same, where one machine would open both', () => {
+    const same = { PORT: '9000', WORKER_PORT: '9000' }
+    assert.throws(() => loadConfig({ ...same, WORKERS: '2' }), {
+      message: 'PORT and WORKER_PORT are both 9000: set one of them to another port',
+    })
+    for (const ROLE of ['api', 'worker']) assert.equal(loadConfig({ ...same, ROLE }).PORT, 9000)
+    assert.equal(loadConfig({ PORT: '0', WORKER_PORT: '0', WORKERS: '2' }).PORT, 0)
   })
 
   test('a word that is not in the list', () => {

@@ -40,6 +40,12 @@ const SETTINGS = {
     max: 256,
     doc: 'HTTP processes to fork on this machine.',
   }),
+  WORKER_PORT: integer({
+    fallback: 8081,
+    min: 0,
+    max: 65_535,
+    doc: 'Port of /health, /ready and /metrics of a process without the API: ROLE=worker, and the parent of WORKERS above 1. 0 takes a free one.',
+  }),
   DATA_DIR: text({
     fallback: '.data',
     doc: 'Folder of the embedded database, generated secrets and captured mail.',
@@ -158,10 +164,17 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     values[name] = value
   }
   const config = values as Values
+  requireTwoPorts(config)
   return {
     ...config,
     PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, ''),
   }
+}
+
+/** The parent of a cluster and its children would take the same one, and "in use by another process" would mislead. */
+function requireTwoPorts({ ROLE, WORKERS, PORT, WORKER_PORT }: Values): void {
+  if (ROLE === 'worker' || WORKERS === 1 || PORT === 0 || PORT !== WORKER_PORT) return
+  throw new ConfigError(`PORT and WORKER_PORT are both ${PORT}: set one of them to another port`)
 }
 
 /** The text of .env.example: every setting with its meaning and default, all commented out. */

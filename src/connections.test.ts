@@ -25,7 +25,7 @@ describe('the connections that the settings need', () => {
 
   test('are in a cluster those of every child, of the parent, and of a child that replaces another', () => {
     assert.equal(neededBy({ WORKERS: '4' }), 6 * one)
-    assert.equal(neededBy({ WORKERS: '4', ROLE: 'api' }), 5 * one, 'the parent has none')
+    assert.equal(neededBy({ WORKERS: '4', ROLE: 'api' }), 5 * one + 1, 'the parent only probes')
     assert.equal(neededBy({ WORKERS: '4', ROLE: 'worker' }), one, 'there is no cluster')
   })
 

@@ -14,6 +14,9 @@ const BESIDE_THE_POOL = {
   migration: 1,
 }
 
+/** Of a parent that does no background work: what its probes ask. */
+const PROBES = 1
+
 /** For `svc` commands beside the service, and for what the server keeps for its superuser. */
 const SPARE = 50
 const EMBEDDED = { min: 200, max: 10_000 }
@@ -22,7 +25,8 @@ type Sizes = Pick<Config, 'ROLE' | 'WORKERS' | 'DATABASE_POOL_SIZE'>
 
 export function connectionsNeeded(config: Sizes): number {
   const beside = Object.values(BESIDE_THE_POOL).reduce((sum, count) => sum + count, 0)
-  return processesOf(config) * (config.DATABASE_POOL_SIZE + beside)
+  const probes = config.WORKERS > 1 && config.ROLE === 'api' ? PROBES : 0
+  return processesOf(config) * (config.DATABASE_POOL_SIZE + beside) + probes
 }
 
 /** `max_connections` of a server that we run for these settings. */

@@ -2,22 +2,26 @@
 // "not ready" first, then the port closes, running requests end, and only then the parts close.
 
 import cluster from 'node:cluster'
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Registry } from 'prom-client'
 import { accountJobs, SEND_MAIL_JOB } from './accounts/jobs.ts'
-import { type AppOptions, buildApp } from './app.ts'
+import { type AppOptions, buildApp, buildProbes } from './app.ts'
+import { metricsOfChild, ownMetrics, type SharedMetrics } from './cluster-metrics.ts'
 import { closeParts, compose, type Parts } from './compose.ts'
 import type { Config } from './config.ts'
 import { requireConnectionRoom } from './connections.ts'
 import type { App } from './http/server.ts'
 import { lastUsedJob } from './keys/last-used.ts'
+import { listen } from './listen.ts'
 import { oauthJobs } from './oauth/jobs.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { OpenSet } from './platform/open-set.ts'
 import { type Job, Worker } from './platform/worker.ts'
 import { postKeptJob, prepareLedger, walletJobs } from './wallet/jobs.ts'
-import { FAN_OUT_JOB, keepWebhookLog, SEND_DUE_JOB, webhookJobs } from './webhooks/jobs.ts'
+import { FAN_OUT_JOB, prepareWebhooks, SEND_DUE_JOB, webhookJobs } from './webhooks/jobs.ts'
 
 /** How long a database that is still starting is waited for. */
 const DATABASE_WAIT_MS = 60_000
@@ -33,9 +37,17 @@ const PARTS_CLOSE_MS = 10_000
 const JOBS_STOP_MS = 3_000
 
 export type Service = {
-  /** Where it listens; undefined for a process that only works in the background. */
-  address: string | undefined
+  /** Where it listens. */
+  address: string
+  /** Probes say "not ready" from now on. Part of the stop, which need not follow at once. */
+  drain(): void
   stop(): Promise<void>
+}
+
+/** What makes a process the parent of a cluster: it serves probes only, and is ready when its children are. */
+export type Parent = {
+  shareMetrics: (own: Registry) => SharedMetrics
+  startChildren: () => Promise<void>
 }
 
 export type ServiceOptions = {
@@ -43,48 +55,88 @@ export type ServiceOptions = {
   database_url: string
   log: Log
   app?: AppOptions
+  parent?: Parent
   /** Gives up the start. */
   signal?: AbortSignal
 }
 
-type Running = { parts: Parts; worker: Worker; app: App | undefined; open: OpenSet<ServerResponse> }
+type Running = {
+  parts: Parts
+  worker: Worker
+  app: App
+  open: OpenSet<ServerResponse>
+  shared_metrics: SharedMetrics
+  draining_since: number | undefined
+}
 
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, database_url, log, signal } = options
+  const { config, database_url, log, signal, parent } = options
   const parts = compose(options)
   const worker = new Worker({
     log,
     observe: (job, outcome, seconds) => parts.metrics.jobs.labels(job, outcome).observe(seconds),
   })
-  const wakeMailSender = () => worker.kick(SEND_MAIL_JOB)
-  const app =
-    config.ROLE === 'worker' ? undefined : await buildApp(parts, { wakeMailSender, ...options.app })
-  const running = { parts, worker, app, open: trackResponses(app) }
+  const shareMetrics = parent?.shareMetrics ?? (cluster.isWorker ? metricsOfChild : ownMetrics)
+  const shared_metrics = shareMetrics(parts.metrics.registry)
+  const has_api = config.ROLE !== 'worker' && !parent
+  const build = has_api ? buildApp : buildProbes
+  const app = await build(parts, {
+    readMetrics: () => shared_metrics.read(),
+    wakeMailSender: () => worker.kick(SEND_MAIL_JOB),
+    ...options.app,
+  })
+  const running: Running = {
+    parts,
+    worker,
+    app,
+    open: trackResponses(app),
+    shared_metrics,
+    draining_since: undefined,
+  }
   try {
     parts.secret_box.prepare()
-    const listen = () => app?.listen({ port: config.PORT, host: config.HOST })
+    const open = () => listen(app, config, has_api ? 'PORT' : 'WORKER_PORT')
     // Alone, it answers probes while it starts. A child of a cluster shares the port with others that are
     // ready: callers must not get a "starting" from it.
-    const early_address = cluster.isWorker ? undefined : await listen()
+    const early_address = cluster.isWorker ? undefined : await open()
     if (early_address !== undefined) log.info(`listening at ${early_address}, not ready yet`)
     await migrateWhenReachable(database_url, log, signal)
     // The parent of a cluster has asked for all.
     if (!cluster.isWorker) await requireConnectionRoom(database_url, config)
-    if (config.ROLE !== 'api') wakeOnEvents(parts, worker)
-    await parts.feed.start()
-    await prepareLedger(parts)
-    await keepWebhookLog(parts)
-    await parts.call_ledger.start()
-    worker.start(jobsOf(parts, wakeMailSender))
+    // The parent of processes that only serve has no work of its own.
+    if (!parent || config.ROLE === 'worker') await startWork(parts, worker)
+    await parent?.startChildren()
     parts.lifecycle.phase = 'ready'
-    const address = early_address ?? (await listen())
+    const address = early_address ?? (await unlessAborted(open(), signal))
     log.info({ address, role: config.ROLE, mode: config.SVC_MODE }, 'ready')
-    return { address, stop: () => stopService(running) }
+    return { address, drain: () => drain(running), stop: () => stopService(running) }
   } catch (error) {
-    if (app) await closeApp(app, { ...running, grace_ms: 0 })
-    await closeParts(parts)
+    await closeApp({ ...running, grace_ms: 0 })
+    await finishWork(running)
     throw error
   }
+}
+
+/** A parent that stops its children does not answer one that asks it for the port. */
+async function unlessAborted<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  if (!signal) return await work
+  signal.throwIfAborted()
+  const aborted = once(signal, 'abort').then(() => {
+    throw signal.reason
+  })
+  return await Promise.race([work, aborted])
+}
+
+async function startWork(parts: Parts, worker: Worker): Promise<void> {
+  if (parts.config.ROLE !== 'api') wakeOnEvents(parts, worker)
+  await parts.feed.start()
+  await prepareLedger(parts)
+  await prepareWebhooks(parts)
+  await parts.call_ledger.start()
+  worker.start(jobsOf(parts, () => worker.kick(SEND_MAIL_JOB)))
 }
 
 /** Here events are read and deliveries sent: whoever has news, in this process or another, wakes the jobs. */
@@ -105,33 +157,38 @@ function wakeOnEvents(
 }
 
 /** Every response that is not complete yet: what a stop waits for. */
-function trackResponses(app: App | undefined): OpenSet<ServerResponse> {
+function trackResponses(app: App): OpenSet<ServerResponse> {
   const open = new OpenSet<ServerResponse>()
-  app?.server.on('request', (_request, response) => {
+  app.server.on('request', (_request, response) => {
     const place = open.add(response)
     response.once('close', () => open.remove(place))
   })
   return open
 }
 
-async function stopService(running: Running): Promise<void> {
-  const { parts, app, open } = running
-  const { config, log } = parts
-  log.info('stopping')
-  parts.lifecycle.phase = 'draining'
-  if (app) {
-    // Those that begin from now on say so by themselves.
-    for (const response of open.members()) {
-      if (!response.headersSent) response.setHeader('connection', 'close')
-    }
-    await wait(config.DRAIN_MS)
-    await closeApp(app, { parts, open, grace_ms: config.SHUTDOWN_GRACE_MS })
+/** Answers since when. */
+function drain(running: Running): number {
+  if (running.draining_since !== undefined) return running.draining_since
+  running.parts.log.info('stopping')
+  running.parts.lifecycle.phase = 'draining'
+  running.draining_since = performance.now()
+  // Those that begin from now on say so by themselves.
+  for (const response of running.open.members()) {
+    if (!response.headersSent) response.setHeader('connection', 'close')
   }
+  return running.draining_since
+}
+
+async function stopService(running: Running): Promise<void> {
+  const { config, log } = running.parts
+  await wait(drain(running) + config.DRAIN_MS - performance.now())
+  await closeApp({ ...running, grace_ms: config.SHUTDOWN_GRACE_MS })
   // A database that does not answer must not hold up the end.
   const limit = wait(PARTS_CLOSE_MS, 'late', { ref: false })
   if ((await Promise.race([finishWork(running), limit])) === 'late') {
     log.warn('work was left undone: the database or a job does not answer')
   }
+  await running.shared_metrics.leave()
   log.info('stopped')
 }
 
@@ -154,10 +211,12 @@ async function stopJobs(parts: Parts, worker: Worker): Promise<void> {
 
 // server.close() alone waits for connections that nobody uses: one that was kept alive by a reply that began
 // before the stop, for 72 seconds, and one that never sent a request, for ever.
-async function closeApp(
-  app: App,
-  { parts, open, grace_ms }: Pick<Running, 'parts' | 'open'> & { grace_ms: number },
-): Promise<void> {
+async function closeApp({
+  parts,
+  app,
+  open,
+  grace_ms,
+}: Running & { grace_ms: number }): Promise<void> {
   const began_at = performance.now()
   let used_at = began_at
   let closed = false

@@ -58,7 +58,7 @@ async function runUntilStopped(run: Run): Promise<void> {
     const options = { ...run, config, database_url: database.url }
     const service = await (isClusterParent(config) ? startCluster(options) : startService(options))
     if (cluster.isWorker) process.send?.({ ready: service.address })
-    else if (service.address !== undefined) greet(config, service.address)
+    else if (config.ROLE !== 'worker') greet(config, service.address)
     if (!signal.aborted) await once(signal, 'abort')
     await finish(() => service.stop(), log)
   } finally {
@@ -117,38 +117,20 @@ function isClusterParent(config: Config): boolean {
 }
 
 function reportToParent(error: unknown): Promise<void> {
-  const fault = describeStartFault(error, addressFrom(process.env))
+  const fault = describeStartFault(error)
   return new Promise((resolve) => {
     if (!process.send?.({ fault }, undefined, undefined, () => resolve())) resolve()
   })
 }
 
 /** One line; the stack only for those who asked for details. */
-export function describeStartFault(
-  error: unknown,
-  { HOST, PORT }: { HOST: string; PORT: string },
-): string {
+export function describeStartFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error ? error.code : undefined
-  // "bind" in a child of a cluster.
-  const is_listening = 'syscall' in error && /^(listen|bind)$/.test(String(error.syscall))
-  if (is_listening && code === 'EADDRINUSE') {
-    return `port ${PORT} of ${HOST} is in use by another process: stop it, or set PORT`
-  }
-  if (is_listening && code === 'EACCES') {
-    return `port ${PORT} of ${HOST} may not be opened by this user: set PORT above 1023`
-  }
-  if (is_listening || ('hostname' in error && error.hostname === HOST)) {
-    return `HOST=${HOST} is no address of this machine (${String(code)})`
-  }
   const detailed = /^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '')
   return (
     (detailed && error.stack) || error.message || (typeof code === 'string' ? code : error.name)
   )
-}
-
-function addressFrom(env: NodeJS.ProcessEnv): { HOST: string; PORT: string } {
-  return { HOST: env['HOST'] || '127.0.0.1', PORT: env['PORT'] || '8080' }
 }
 
 function greet(config: Config, address: string): void {
@@ -169,7 +151,7 @@ function greet(config: Config, address: string): void {
 
 if (import.meta.main) {
   serve().catch((error: unknown) => {
-    process.stderr.write(`svc: ${describeStartFault(error, addressFrom(process.env))}\n`)
+    process.stderr.write(`svc: ${describeStartFault(error)}\n`)
     process.exit(1)
   })
 }

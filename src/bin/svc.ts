@@ -186,10 +186,8 @@ function print(text: string): void {
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  const { HOST = '127.0.0.1', PORT = '8080' } = process.env
   const told = error instanceof UsageError || error instanceof ApiError
-  const message =
-    told && error instanceof Error ? error.message : describeStartFault(error, { HOST, PORT })
+  const message = told && error instanceof Error ? error.message : describeStartFault(error)
   process.stderr.write(`svc: ${message}\n`)
   process.exit(told ? 2 : 1)
 })

@@ -22,11 +22,12 @@ const Health = Type.Object({
 })
 
 export type HealthParts = {
-  db: Db
   feed_db: Db
   metrics: Metrics
   lifecycle: Lifecycle
   metrics_token: string | undefined
+  /** The text of all processes that belong together. */
+  readMetrics: () => Promise<string>
 }
 
 export function healthRoutes(app: App, parts: HealthParts): void {
@@ -73,24 +74,22 @@ export function healthRoutes(app: App, parts: HealthParts): void {
   app.get(
     '/metrics',
     {
-      config: { ...probe, errors: ['invalid_api_key'] },
+      config: { ...probe, errors: ['invalid_api_key', 'service_unavailable'] },
       schema: {
         tags: ['Operations'],
         operationId: 'metrics',
         summary: 'Prometheus metrics',
-        description: 'Answers loopback callers, or the bearer of `METRICS_TOKEN` when that is set.',
+        description:
+          'Of all processes that serve this port. Answers loopback callers, or the bearer of `METRICS_TOKEN` when that is set.',
         produces: ['text/plain'],
         response: { 200: Type.String() },
       },
     },
     async (request, reply) => {
       requireOperator(request, parts.metrics_token)
-      const { total, idle, waiting } = parts.db.counts()
-      parts.metrics.db_connections.set({ state: 'idle' }, idle)
-      parts.metrics.db_connections.set({ state: 'busy' }, total - idle)
-      parts.metrics.db_connections.set({ state: 'waiting' }, waiting)
+      const text = await parts.readMetrics()
       reply.type(parts.metrics.registry.contentType).serializer(String)
-      return await parts.metrics.registry.metrics()
+      return text
     },
   )
 }

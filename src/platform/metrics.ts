@@ -1,4 +1,6 @@
-// Prometheus metrics. One registry for each process, made in compose.ts.
+// Prometheus metrics. One registry for each process, made in compose.ts. A cluster answers with one value for all of its
+// processes (cluster-metrics.ts): their sum, unless a metric names another `aggregator`. A flag that is 0 in one process
+// is 0 in all.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
@@ -20,11 +22,13 @@ export function createMetrics() {
     buckets: SECONDS,
   })
   const calls = createCallMetrics(registers)
+  const pool: Pool = { counts: () => ({ total: 0, idle: 0, waiting: 0 }) }
   return {
     registry,
     /** Counts that are kept as plain numbers, because they change with every request, and read when asked. */
     watchCredentialCache: (kind: string, counts: Record<string, number>) =>
       void cache_counts.set(kind, counts),
+    watchPool: (counts: Pool['counts']) => void Object.assign(pool, { counts }),
     http_requests,
     db_statements: new Histogram({
       name: 'svc_db_statement_seconds',
@@ -33,15 +37,11 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
-    db_connections: new Gauge({
-      name: 'svc_db_connections',
-      help: 'Pool connections by state.',
-      labelNames: ['state'] as const,
-      registers,
-    }),
+    db_connections: poolGauge(pool, registers),
     rate_limit_shared: new Gauge({
       name: 'svc_rate_limit_shared',
       help: '1 while limits are shared through Redis, 0 while this process counts alone.',
+      aggregator: 'min',
       registers,
     }),
     rate_limit_fallbacks: new Counter({
@@ -58,6 +58,7 @@ export function createMetrics() {
     credential_cache_trusted: new Gauge({
       name: 'svc_credential_cache_trusted',
       help: '1 while revocations reach this process, 0 while it asks the database each time.',
+      aggregator: 'min',
       registers,
     }),
     jobs: new Histogram({
@@ -164,11 +165,14 @@ function createLedgerMetrics(registers: Registry[]) {
     ledger_lease_live: new Gauge({
       name: 'svc_ledger_lease_live',
       help: '1 while this process may place holds, 0 while its lease could not be renewed in time.',
+      aggregator: 'min',
       registers,
     }),
     ledger_unposted: new Gauge({
       name: 'svc_ledger_unposted_settlements',
       help: 'Settlements that wait on the disk of this process for the database. Above 0 for long is an alarm.',
+      // The processes of a cluster share the folder, and each counts all of it.
+      aggregator: 'max',
       registers,
     }),
     ledger_kept: new Counter({
@@ -218,6 +222,23 @@ function createWebhookMetrics(registers: Registry[]) {
       registers,
     }),
   }
+}
+
+type Pool = { counts(): { total: number; idle: number; waiting: number } }
+
+function poolGauge(pool: Pool, registers: Registry[]) {
+  return new Gauge({
+    name: 'svc_db_connections',
+    help: 'Pool connections by state.',
+    labelNames: ['state'] as const,
+    registers,
+    collect() {
+      const { total, idle, waiting } = pool.counts()
+      this.set({ state: 'idle' }, idle)
+      this.set({ state: 'busy' }, total - idle)
+      this.set({ state: 'waiting' }, waiting)
+    },
+  })
 }
 
 function credentialCacheCounter(kinds: ReadonlyMap<string, Record<string, number>>) {

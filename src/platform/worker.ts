@@ -1,6 +1,7 @@
 // Runs jobs on a schedule: never two runs of one job at once in a process, with jitter, and a stop that
 // waits for what is running. Jobs are safe to run on several machines at the same time.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from './log.ts'
 
 export type Job = {
@@ -18,6 +19,22 @@ export type WorkerOptions = {
 }
 
 const JITTER = 0.1
+/** At the start: another process may be doing the same, or a reader be in the way. */
+const START_TRIES = 5
+const START_RETRY_MS = 300
+
+/** What a job will do again later, done once before the service is ready. A start does not fail by it. */
+export async function runAtStart(name: string, log: Log, run: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await run()
+    } catch (error) {
+      log.warn({ err: error, job: name, tries }, 'not done yet')
+      if (tries === START_TRIES) return
+      await sleep(START_RETRY_MS)
+    }
+  }
+}
 
 export class Worker {
   readonly #options: WorkerOptions

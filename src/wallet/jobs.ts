@@ -1,12 +1,11 @@
 // What runs beside the calls: the sweeper, what was kept on disk, next month's partitions; and the list of all jobs.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { LedgerMetrics } from '../platform/metrics.ts'
-import type { Job } from '../platform/worker.ts'
+import { type Job, runAtStart } from '../platform/worker.ts'
 import { auditJob } from './audit.ts'
 import { ALL_BUCKETS } from './bucket.ts'
 import { forgetJob } from './retention.ts'
@@ -20,9 +19,6 @@ export type BackgroundOptions = { db: Db; clock: Clock; log: Log; metrics: Ledge
 const POST_KEPT_EVERY_MS = 10_000
 const PARTITIONS_EVERY_MS = 3_600_000
 const MONTHS_AHEAD = 2
-/** At the start: somebody else may be making them, or a reader be in the way. */
-const PARTITIONS_TRIES = 5
-const PARTITIONS_RETRY_MS = 300
 
 /**
  * At every start, after the migrations and before the first posting: a service that stood still for months
@@ -30,16 +26,7 @@ const PARTITIONS_RETRY_MS = 300
  * comes, the alarm was raised, and the hourly job tries on.
  */
 export async function prepareLedger(options: BackgroundOptions): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      await keepPartitions(options)
-      return
-    } catch (error) {
-      options.log.warn({ err: error, tries }, 'partitions not made')
-      if (tries === PARTITIONS_TRIES) return
-      await sleep(PARTITIONS_RETRY_MS)
-    }
-  }
+  await runAtStart('wallet.partitions', options.log, () => keepPartitions(options))
 }
 
 /** In every process that has calls: whoever stopped here before may have left settlements on disk. */

@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Log } from '../platform/log.ts'
 import type { WebhookMetrics } from '../platform/metrics.ts'
-import type { Job } from '../platform/worker.ts'
+import { type Job, runAtStart } from '../platform/worker.ts'
 import {
   cancelDeliveries,
   claimDeliveries,
@@ -22,8 +22,8 @@ export const SEND_DUE_JOB = 'webhooks.send_due'
 
 /** Nobody waits for these: a wake-up comes first where there is one. */
 const POLL_EVERY_MS = 1_000
-const HOUR_MS = 3_600_000
-const SWITCH_OFF_EVERY_MS = HOUR_MS / 6
+const KEEP_EVERY_MS = 600_000
+const SWITCH_OFF_EVERY_MS = 600_000
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 const WEBHOOKS_PER_CLAIM = 64
 const DELIVERIES_PER_CLAIM = 32
@@ -43,7 +43,7 @@ export function webhookJobs(parts: WebhookJobParts): Job[] {
   return [
     { name: FAN_OUT_JOB, every_ms: POLL_EVERY_MS, run: (signal) => fanOut(parts, signal) },
     { name: SEND_DUE_JOB, every_ms: POLL_EVERY_MS, run: (signal) => sendDue(parts, signal) },
-    { name: 'webhooks.keep', every_ms: HOUR_MS, run: () => keepWebhookLog(parts) },
+    { name: 'webhooks.keep', every_ms: KEEP_EVERY_MS, run: () => keepWebhookLog(parts) },
     {
       name: 'webhooks.switch_off',
       every_ms: SWITCH_OFF_EVERY_MS,
@@ -52,8 +52,15 @@ export function webhookJobs(parts: WebhookJobParts): Job[] {
   ]
 }
 
-/** Also at every start: without the partitions of today nothing can be queued. */
-export async function keepWebhookLog({ db, log }: Pick<WebhookJobParts, 'db' | 'log'>) {
+/** At every start: without the partitions of today nothing can be queued, and events wait in the outbox. */
+export async function prepareWebhooks(parts: Pick<WebhookJobParts, 'db' | 'log'>): Promise<void> {
+  await runAtStart('webhooks.keep', parts.log, () => keepWebhookLog(parts))
+}
+
+export async function keepWebhookLog({
+  db,
+  log,
+}: Pick<WebhookJobParts, 'db' | 'log'>): Promise<void> {
   const changed = await keepWebhookPartitions(db, KEPT_DAYS)
   const made = changed.filter((one) => !one.dropped).map((one) => one.partition_name)
   const dropped = changed.filter((one) => one.dropped).map((one) => one.partition_name)

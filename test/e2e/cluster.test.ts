@@ -1,9 +1,11 @@
 // WORKERS=2: one parent with the database, two children on one port.
 
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { readCommandLine } from '../../src/platform/data-dir.ts'
+import { createDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   call,
@@ -18,6 +20,7 @@ import {
   SLOW_SERVER,
   startServer,
 } from '../support/service.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
 
 const data_dir = path.join(makeFolder(), 'data')
 const settings = { DATA_DIR: data_dir, WORKERS: '2', DRAIN_MS: '200' }
@@ -40,6 +43,28 @@ function forked(pid: number): number[] {
   )
 }
 
+/** Whether a process has a connection to a port of this machine. */
+function isConnected(pid: number, port: number): boolean {
+  const files = openFiles(pid)
+  // Of each line: its number, our address, theirs, …, and at the tenth place the socket.
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)
+  return lines.some((line) => {
+    const fields = line.trim().split(/\s+/)
+    const far_port = Number.parseInt(fields[2]?.split(':')[1] ?? '', 16)
+    return far_port === port && files.includes(`socket:[${fields[9]}]`)
+  })
+}
+
+function openFiles(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`
+  try {
+    return readdirSync(folder).map((name) => readlinkSync(path.join(folder, name)))
+  } catch {
+    // One of them was closed meanwhile.
+    return []
+  }
+}
+
 test('both children serve, and neither is the parent', async () => {
   const pids = await servingPids()
   assert.equal(pids.length, 2)
@@ -60,11 +85,15 @@ test('a child that is killed is replaced', async () => {
   const died = () => server.logs().find((line) => line.msg === 'a child died')
   await eventually('the parent notices', () => died() !== undefined)
   assert.equal(died()?.['pid'], victim)
-  await eventually('the other one gets company', async () => {
-    const pids = await servingPids()
-    assert.ok(pids.includes(other) && !pids.includes(victim))
-    return pids.length === 2
-  })
+  await eventually(
+    'the other one gets company',
+    async () => {
+      const pids = await servingPids()
+      assert.ok(pids.includes(other) && !pids.includes(victim))
+      return pids.length === 2
+    },
+    20_000,
+  )
 })
 
 test('SIGHUP replaces every child under load: no request fails and no stream is cut', async (t) => {
@@ -77,7 +106,7 @@ test('SIGHUP replaces every child under load: no request fails and no stream is 
   await eventually('the first is being replaced', () => forked(server.pid).length === 3)
   // Again while it runs: one more round, not two at the same time.
   server.signal('SIGHUP')
-  await eventually('every child is replaced twice', () => rounds().length === 2, 20_000)
+  await eventually('every child is replaced twice', () => rounds().length === 2, 60_000)
   const asked = load.count()
   await eventually('the load goes on', () => load.count() > asked + 50)
   const { failures } = await load.stop()
@@ -98,6 +127,29 @@ test('SIGTERM ends the parent, its children, its database and the sandbox', asyn
   await eventually('all of them end', () => !processes.some(isAlive))
   assert.equal(postmasterOf(data_dir), undefined)
   assert.equal(await isListening(server.port), false)
+})
+
+test('a stop while a child starts ends that child too', async (t) => {
+  const proxy = await startTcpProxy(await createDatabase())
+  const parent = await startServer(
+    { ...settings, DATA_DIR: makeFolder(), DATABASE_URL: proxy.url },
+    { entry: SLOW_SERVER },
+  )
+  t.after(() => parent.kill())
+  const before = childrenOf(parent.pid)
+  // The new child asks the database, and nothing answers until the stop has begun.
+  proxy.freeze()
+  parent.signal('SIGHUP')
+  const port = Number(new URL(proxy.url).port)
+  const asks = () =>
+    childrenOf(parent.pid).some((pid) => !before.includes(pid) && isConnected(pid, port))
+  await eventually('a child starts', asks, 20_000)
+  parent.signal('SIGTERM')
+  await eventually('the stop has begun', async () => !(await isListening(parent.port)))
+  proxy.restore()
+  const ended = await parent.end()
+  t.diagnostic(`ended after ${Math.round(ended.took_ms)} ms`)
+  assert.deepEqual([ended.code, ended.signal], [0, null], parent.output())
 })
 
 test('kill -9 of the parent closes the port, and its children end after what they are answering', async (t) => {

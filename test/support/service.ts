@@ -26,6 +26,7 @@ const REPLY_LIMIT_MS = 10_000
 
 const DEFAULTS = {
   PORT: '0',
+  WORKER_PORT: '0',
   DRAIN_MS: '50',
   // Halves the CPU of a start; a test that shows how long a start takes turns it off.
   NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/e2e'),

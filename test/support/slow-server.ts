@@ -42,6 +42,6 @@ serveWith({
     }))
   },
 }).catch((error: unknown) => {
-  process.stderr.write(`svc: ${describeStartFault(error, { HOST: '?', PORT: '?' })}\n`)
+  process.stderr.write(`svc: ${describeStartFault(error)}\n`)
   process.exit(1)
 })
