@@ -15,6 +15,7 @@ test('the addresses have the form that each provider’s clients expect', async 
     anthropic: `${base}/anthropic`,
     google: `${base}/google`,
     elevenlabs: `${base}/elevenlabs`,
+    stripe: base,
   })
   assert.deepEqual(sandbox.requests(), [])
   await sandbox.close()
