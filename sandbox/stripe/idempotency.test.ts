@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import Stripe from 'stripe'
 import { listOf, objectOf } from '../json.ts'
-import { KEY, type Platform, refusal, seedAccount, startPlatform } from './test-platform.ts'
+import { KEY, type Platform, refusal, seedAccount, startPlatform, until } from './test-platform.ts'
 
 let platform: Platform
 let stripe: Stripe
@@ -120,22 +120,22 @@ test('while the first request runs, a second one with the key gets 409, and the 
     path: '/v1/transfers',
     fault: 'slow',
     when: 'during',
-    ms: 400,
+    ms: 1_500,
   })
-  const hasty = platform.client({ timeout: 100 })
+  const hasty = platform.client({ timeout: 200 })
   const params = { amount: 100, currency: 'usd', destination, transfer_group: 'po_1' }
-  const lost = await refusal(hasty.transfers.create(params, { idempotencyKey: 'k1' }))
-  assert.ok(lost instanceof Stripe.errors.StripeConnectionError)
+  const lost = refusal(hasty.transfers.create(params, { idempotencyKey: 'k1' }))
+  await until(async () => {
+    const { requests } = await platform.control('GET', '/requests?idempotency_key=k1')
+    return listOf(requests).length === 1
+  })
   const busy = await refusal(pay('k1'))
   assert.ok(busy instanceof Stripe.errors.StripeAPIError)
   assert.equal(busy.statusCode, 409)
   assert.equal(busy.code, 'idempotency_key_in_use')
-  let transfer: Awaited<ReturnType<typeof pay>> | undefined
-  for (let attempt = 0; attempt < 100 && transfer === undefined; attempt += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    transfer = await pay('k1').catch(() => undefined)
-  }
-  assert.equal(transfer?.lastResponse.headers['idempotent-replayed'], 'true')
+  assert.ok((await lost) instanceof Stripe.errors.StripeConnectionError)
+  await until(async () => (await transferCount()) === 1)
+  assert.equal((await pay('k1')).lastResponse.headers['idempotent-replayed'], 'true')
   assert.equal(await transferCount(), 1)
 })
 

@@ -99,3 +99,12 @@ export async function startReceiver(...statuses: number[]) {
     },
   }
 }
+
+/** Waits for what happens by itself, for ten seconds at most. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    if (await isSo()) return
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  throw new Error('it never happened')
+}
