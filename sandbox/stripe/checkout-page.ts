@@ -71,7 +71,7 @@ ${said.error === undefined ? html`` : html`<p class="error" role="alert">${said.
 <legend>Pay with</legend>
 ${TEST_CARDS.map((card) => describeChoice(card, said.card?.name ?? 'visa'))}
 </fieldset>
-${saves ? html`<p class="soft">It is saved, so that it can be charged later without you.</p>` : html``}
+${saves ? html`<p class="soft">What you choose is saved, and can be charged later without you.</p>` : html``}
 <button>${buttonLabel(session)}</button>
 ${session.cancel_url === null ? html`` : html`<a class="button second" href="${session.cancel_url}">Cancel and go back</a>`}
 </form>
@@ -107,7 +107,7 @@ function describeChoice(card: TestCard, chosen: string): Html {
 function showQuestion({ session }: SessionRow, card: TestCard, email: string): Answer {
   const main = html`<h1>Confirm with your bank</h1>
 <form class="sheet" method="post" action="/stripe/pay/${session.id}">
-<p>Your bank asks whether it is you who pays with ${card.label}.</p>
+<p>Your bank asks whether it is you: ${buttonLabel(session)} with ${card.label}.</p>
 <input type="hidden" name="card" value="${card.name}">
 <input type="hidden" name="email" value="${email}">
 <button name="answer" value="confirm">Yes, it is me</button>

@@ -55,17 +55,17 @@ function describeBalance({ available, account }: AccountRow): Html {
 
 function describeTransfers(transfers: readonly Transfer[]): Html {
   return html`<table>
-<thead><tr><th scope="col">Day</th><th scope="col">Transfer</th><th scope="col">Amount</th></tr></thead>
+<thead><tr><th scope="col">Transfer</th><th scope="col">Amount</th></tr></thead>
 <tbody>
 ${transfers.map(
-  (transfer) =>
-    html`<tr><td>${formatDay(transfer.created)}</td><td>${transfer.description ?? transfer.id}${describeReversal(transfer)}</td><td>${formatMoney(transfer.amount, transfer.currency)}</td></tr>`,
+  (transfer) => html`<tr><td>${transfer.description ?? transfer.id}
+<span class="soft">${formatDay(transfer.created)}${describeReversal(transfer)}</span></td>
+<td>${formatMoney(transfer.amount, transfer.currency)}</td></tr>`,
 )}
 </tbody>
 </table>`
 }
 
-function describeReversal({ amount_reversed, currency }: Transfer): Html {
-  if (amount_reversed === 0) return html``
-  return html`<br><span class="soft">${formatMoney(amount_reversed, currency)} taken back</span>`
+function describeReversal({ amount_reversed, currency }: Transfer): string {
+  return amount_reversed === 0 ? '' : `, ${formatMoney(amount_reversed, currency)} taken back`
 }

@@ -24,8 +24,8 @@ p { margin: 0 0 1rem }
 .columns { display: grid; gap: 1.5rem }
 @media (min-width: 50rem) { .columns { grid-template-columns: 5fr 6fr; gap: 3rem; align-items: start } main { padding-top: 3rem } }
 .total { font-size: 2.25rem; font-weight: 650; line-height: 1.2; margin: 0 0 1rem; font-variant-numeric: tabular-nums }
-table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums }
-caption { text-align: left; font-weight: 600; padding-bottom: .5rem }
+table { width: 100%; margin-bottom: 1.5rem; border-collapse: collapse; font-variant-numeric: tabular-nums }
+td .soft { display: block; font-size: .9rem }
 th, td { text-align: left; padding: .6rem .75rem .6rem 0; border-bottom: 1px solid var(--line); vertical-align: top; font-weight: 400 }
 th:last-child, td:last-child { text-align: right; padding-right: 0; white-space: nowrap }
 thead th { color: var(--soft); font-size: .9rem }
@@ -33,7 +33,7 @@ fieldset { border: 0; padding: 0; margin: 0 0 1.25rem; min-width: 0 }
 legend { font-weight: 600; padding: 0; margin-bottom: .5rem }
 label.field { display: block; font-weight: 600; margin-bottom: 1.25rem }
 label.field input { display: block; width: 100%; margin-top: .35rem }
-input:not([type=radio]) { min-height: 2.75rem; padding: .5rem .75rem; font: inherit; color: var(--ink);
+input:not([type=radio]) { min-height: 2.75rem; padding: .5rem .75rem; font: inherit; font-weight: 400; color: var(--ink);
   background: var(--sheet); border: 1px solid var(--soft); border-radius: .5rem }
 label.choice { display: flex; gap: .75rem; align-items: center; min-height: 3.25rem; padding: .5rem .75rem;
   border: 1px solid var(--line); margin-top: -1px; cursor: pointer }

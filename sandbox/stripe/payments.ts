@@ -75,7 +75,9 @@ function succeed(world: World, { intent, method }: Attempt, card: TestCard | und
   world.platform.available.add(intent.currency, intent.amount)
   world.events.emit('charge.succeeded', charge)
   world.events.emit('payment_intent.succeeded', intent)
-  if (card?.disputed === true) openDispute(world, charge, 'fraudulent')
+  if (card?.disputed !== true) return
+  const due_ms = world.clock.nowMs() + world.platform.settle_after_s * 1000
+  world.schedule.add(due_ms, () => void openDispute(world, charge, 'fraudulent'))
 }
 
 function wait(world: World, attempt: Attempt, outcome: 'later_succeeds' | 'later_fails'): void {

@@ -80,7 +80,7 @@ export async function startReceiver(...statuses: number[]) {
       body += chunk
     })
     request.on('end', () => {
-      const event: Stripe.Event = JSON.parse(body)
+      const event: Stripe.Event = JSON.parse(body === '' ? '{}' : body)
       received.push({ body, signature: String(request.headers['stripe-signature']), event })
       response.writeHead(statuses.shift() ?? 200).end('{}')
     })
