@@ -49,7 +49,7 @@ function closed(session: CheckoutSession | undefined): Answer {
   if (session === undefined) return notFound('There is no such Checkout session.')
   const main =
     session.status === 'complete'
-      ? html`<h1>All done here</h1><p>This payment was already made. You may close this page.</p>`
+      ? html`<h1>All done here</h1><p>This was done already. You may close this page.</p>`
       : html`<h1>This page has expired</h1><p>Nothing was charged. Go back and start again.</p>`
   return page('Checkout', main, { status: session.status === 'complete' ? 200 : 410 })
 }
@@ -68,7 +68,7 @@ function showForm(world: World, row: SessionRow, said: Said): Answer {
 ${said.error === undefined ? html`` : html`<p class="error" role="alert">${said.error}</p>`}
 <label class="field">Email <input name="email" type="email" autocomplete="email" maxlength="200" value="${email}"></label>
 <fieldset>
-<legend>Pay with</legend>
+<legend>${session.mode === 'setup' ? 'What to save' : 'Pay with'}</legend>
 ${TEST_CARDS.map((card) => describeChoice(card, said.card?.name ?? 'visa'))}
 </fieldset>
 ${saves ? html`<p class="soft">What you choose is saved, and can be charged later without you.</p>` : html``}

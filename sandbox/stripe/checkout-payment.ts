@@ -2,7 +2,7 @@
 // or saves a card.
 
 import type { TestCard } from './cards.ts'
-import { createCustomer, createMethod, saveMethod } from './customers.ts'
+import { cardOf, createCustomer, createMethod, saveMethod } from './customers.ts'
 import type { CheckoutSession, PaymentIntent, PaymentMethod } from './objects.ts'
 import { makeIntent } from './payment-intents.ts'
 import { charge } from './payments.ts'
@@ -80,8 +80,8 @@ function tellDecision(world: World, session: CheckoutSession, succeeded: boolean
 
 function saveCard(world: World, row: SessionRow, method: PaymentMethod): string | undefined {
   const { session } = row
-  const declined = method.card?.last4 === '0002' || method.card?.last4 === '9995'
-  if (declined) return 'Your card was declined.'
+  const answer = cardOf(method)?.present
+  if (answer === 'declined' || answer === 'insufficient_funds') return 'Your card was declined.'
   const intent = world.setup_intents.insert({
     id: world.ids.make('seti'),
     object: 'setup_intent',

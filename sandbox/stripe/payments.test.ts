@@ -106,7 +106,7 @@ test('a session is paid on its page, and leads back with its id', async () => {
 test('paying twice on the page charges once', async () => {
   const session = await stripe.checkout.sessions.create(TOPUP)
   await submit(session.url, { card: 'visa' })
-  assert.match((await submit(session.url, { card: 'visa' })).text, /already made/)
+  assert.match((await submit(session.url, { card: 'visa' })).text, /done already/)
   assert.equal(await balance(), 2_000)
 })
 

@@ -192,3 +192,12 @@ test('without an address events are kept and go nowhere', async () => {
   const { deliveries } = await platform.control('GET', '/webhooks/deliveries')
   assert.deepEqual(deliveries, [])
 })
+
+test('a reset forgets events that wait', async () => {
+  await platform.control('POST', '/webhooks', { hold: true })
+  await transfer()
+  await platform.control('POST', '/reset', {})
+  assert.equal((await platform.control('POST', '/webhooks/release', {}))['released'], 0)
+  await wait()
+  assert.equal(receiver.received.length, 0)
+})

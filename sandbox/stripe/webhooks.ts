@@ -57,6 +57,10 @@ export class WebhookSender {
   readonly #deliveries = new Map<number, Delivery>()
   #waiting: Waiting[] = []
   #count = 0
+  /** Events of the batch that is under way and not yet sent. */
+  #left = 0
+  /** Counts the times that everything was forgotten. */
+  #generation = 0
   #pump: Promise<void> | undefined
 
   constructor(settings: WebhookSettings, seed: string) {
@@ -89,7 +93,7 @@ export class WebhookSender {
     const body = wish.body ?? JSON.stringify(event, null, 2)
     // By the real clock: the receiver judges the age by its own.
     const at = Math.floor(Date.now() / 1000) - (wish.age_s ?? 0)
-    return await this.#post(url, body, `t=${at},v1=${sign(secret, at, body)}`)
+    return await this.#post(url, body, signHeader(secret, at, body))
   }
 
   deliveries(): readonly Delivery[] {
@@ -97,7 +101,7 @@ export class WebhookSender {
   }
 
   waiting(): number {
-    return this.#waiting.length
+    return this.#waiting.length + this.#left
   }
 
   /** Resolves when everything that may go has gone. */
@@ -107,6 +111,7 @@ export class WebhookSender {
 
   /** Forgets what waits and what was sent. */
   clear(): void {
+    this.#generation += 1
     this.#waiting = []
     this.#deliveries.clear()
   }
@@ -147,15 +152,18 @@ export class WebhookSender {
     // Whole batches are taken off, so that a long queue is not moved for every event.
     while (!this.settings.hold && this.#waiting.length > 0) {
       const batch = this.#waiting
+      const generation = this.#generation
       this.#waiting = []
       for (const [at, item] of batch.entries()) {
-        if (this.#stopped.signal.aborted) return
+        if (generation !== this.#generation) break
+        this.#left = batch.length - at
         if (this.settings.hold) {
           this.#waiting = [...batch.slice(at), ...this.#waiting]
-          return
+          break
         }
         await this.#deliver(item)
       }
+      this.#left = 0
     }
   }
 
@@ -216,8 +224,10 @@ export class WebhookSender {
   }
 }
 
-export function sign(secret: string, at: number, body: string): string {
-  return createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')
+/** Test mode adds a scheme that means nothing: a receiver must not accept it. */
+function signHeader(secret: string, at: number, body: string): string {
+  const hash = (key: string) => createHmac('sha256', key).update(`${at}.${body}`).digest('hex')
+  return `t=${at},v1=${hash(secret)},v0=${hash('v0')}`
 }
 
 function shuffle<Item>(items: Item[], seed: string): void {
