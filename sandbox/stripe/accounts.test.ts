@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import Stripe from 'stripe'
+import { Stripe } from 'stripe'
 import { type Platform, refusal, seedAccount, startPlatform } from './test-platform.ts'
 
 let platform: Platform

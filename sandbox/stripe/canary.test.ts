@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
-import type Stripe from 'stripe'
+import type { Stripe } from 'stripe'
 import { listOf } from '../json.ts'
 import { type Platform, seedAccount, startPlatform } from './test-platform.ts'
 

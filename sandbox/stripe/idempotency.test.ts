@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import Stripe from 'stripe'
+import { Stripe } from 'stripe'
 import { listOf, objectOf } from '../json.ts'
 import { KEY, type Platform, refusal, seedAccount, startPlatform, until } from './test-platform.ts'
 

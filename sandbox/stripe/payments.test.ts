@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import Stripe from 'stripe'
+import { Stripe } from 'stripe'
 import { listOf, objectOf } from '../json.ts'
 import { type Platform, refusal, startPlatform } from './test-platform.ts'
 
@@ -278,8 +278,10 @@ test('a charge is refunded, in parts until nothing is left', async () => {
   const part = await stripe.refunds.create({ payment_intent: intent.id, amount: 400 })
   assert.equal(part.status, 'succeeded')
   assert.equal(await balance(), 600)
-  await stripe.refunds.create({ charge: String(intent.latest_charge) })
-  const charge = await stripe.charges.retrieve(String(intent.latest_charge))
+  const [paid] = (await stripe.charges.list({ payment_intent: intent.id })).data
+  assert.equal(paid?.id, intent.latest_charge)
+  await stripe.refunds.create({ charge: paid?.id ?? '' })
+  const charge = await stripe.charges.retrieve(paid?.id ?? '')
   assert.deepEqual([charge.refunded, charge.amount_refunded], [true, 1_000])
   const again = await refusal(stripe.refunds.create({ payment_intent: intent.id }))
   assert.equal(again.code, 'charge_already_refunded')

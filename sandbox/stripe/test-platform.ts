@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import Stripe from 'stripe'
+import { Stripe } from 'stripe'
 import { isObject, type JsonObject, listOf, parseJson } from '../json.ts'
 import { type Sandbox, startSandbox } from '../main.ts'
 import type { StripeOptions } from './state.ts'

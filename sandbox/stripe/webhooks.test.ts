@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import type Stripe from 'stripe'
+import type { Stripe } from 'stripe'
 import { listOf, objectOf } from '../json.ts'
 import {
   type Platform,
