@@ -173,3 +173,24 @@ test('requests that only read ignore keys', async () => {
   const second = await stripe.transfers.list({ limit: 1 }, options)
   assert.equal(second.lastResponse.headers['idempotent-replayed'], undefined)
 })
+
+test('of many requests at once with one key, one executes and none is paid twice', async () => {
+  await platform.control('POST', '/faults', {
+    path: '/v1/transfers',
+    fault: 'slow',
+    when: 'during',
+    ms: 50,
+  })
+  const results = await Promise.all(
+    Array.from({ length: 40 }, () =>
+      pay('k1').then(
+        ({ id }) => id,
+        (error: unknown) => (error instanceof Stripe.errors.StripeAPIError ? error.statusCode : 0),
+      ),
+    ),
+  )
+  const { id } = await pay('k1')
+  assert.ok(results.every((result) => result === 409 || result === id))
+  const record = await keyRecord('k1')
+  assert.deepEqual([record['seen'], record['executed'], record['object_ids']], [41, 1, [id]])
+})
