@@ -45,7 +45,8 @@ export async function answerApi(state: State, incoming: Incoming, line: Line): P
     record.fault = fault === undefined ? null : `${fault.when} ${fault.fault}`
     if (fault?.when === 'before') {
       if (fault.fault === 'status') throw faultError(fault, record.idempotency_key ?? '')
-      if (fault.fault === 'slow') await wait(fault.ms, line.signal)
+      // Not cut short when the client leaves: a late request arrives all the same.
+      if (fault.fault === 'slow') await wait(fault.ms)
       else return await refuseSilently(state, record, { fault, line })
     }
     decided = await decide(state, { incoming, record, fault, version })

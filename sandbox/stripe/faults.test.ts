@@ -97,6 +97,22 @@ test('a reset before or after executing ends the connection without an answer', 
   }
 })
 
+test('a request that arrives after its client has paid by a retry is replayed, not executed', async () => {
+  const rule = { path: '/v1/transfers', fault: 'slow', when: 'before', ms: 1_500 }
+  await platform.control('POST', '/faults', rule)
+  const lost = await refusal(pay(platform.client({ timeout: 250 })))
+  assert.ok(lost instanceof StripeConnectionError)
+  const { requests: sent } = await platform.control('GET', '/requests?idempotency_key=k1')
+  const { id } = await pay()
+  await until(async () => {
+    const { keys } = await platform.control('GET', '/keys?key=k1')
+    return Object(listOf(keys)[0]).seen === listOf(sent).length + 1
+  })
+  const { keys } = await platform.control('GET', '/keys?key=k1')
+  const { executed, object_ids } = Object(listOf(keys)[0])
+  assert.deepEqual([executed, object_ids], [1, [id]])
+})
+
 test('after_saved executes and replays the error: the client must look whether it happened', async () => {
   await platform.control('POST', '/faults', {
     path: '/v1/transfers',

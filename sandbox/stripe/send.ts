@@ -37,7 +37,8 @@ export async function send(answer: Answer, line: Line, fault?: Fault): Promise<v
   response.write(body.slice(0, Math.floor(body.length / 2)), () => response.destroy())
 }
 
-/** Ends early when the client leaves. */
+/** With a signal, ends early when the client leaves; without, keeps no process alive. */
 export async function wait(duration_ms: number, signal?: AbortSignal): Promise<void> {
-  await sleep(duration_ms, undefined, signal && { signal }).catch(() => undefined)
+  const options = signal === undefined ? { ref: false } : { signal }
+  await sleep(duration_ms, undefined, options).catch(() => undefined)
 }
