@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { startSandbox } from './main.ts'
+import { dig, digText } from './test-client.ts'
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
 
@@ -15,6 +16,7 @@ test('the addresses have the form that each provider’s clients expect', async 
     anthropic: `${base}/anthropic`,
     google: `${base}/google`,
     elevenlabs: `${base}/elevenlabs`,
+    stripe: base,
   })
   assert.deepEqual(sandbox.requests(), [])
   await sandbox.close()
@@ -58,6 +60,27 @@ test('run alone, it prints its addresses and stops on a signal', async () => {
   child.kill('SIGTERM')
   const [code, signal]: unknown[] = await once(child, 'exit')
   assert.equal(signal, null)
+  assert.equal(code, 0)
+})
+
+test('run alone, it takes from the environment where Stripe’s events go', async () => {
+  const child = spawn(process.execPath, [MAIN, '--port', '0'], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: {
+      ...process.env,
+      STRIPE_WEBHOOK_URL: 'http://127.0.0.1:9/webhooks/stripe',
+      STRIPE_WEBHOOK_SECRET: 'whsec_one',
+      STRIPE_CONNECT_WEBHOOK_SECRET: 'whsec_two',
+    },
+  })
+  const [urls]: unknown[] = await once(child, 'message')
+  const response = await fetch(`${digText(urls, 'stripe')}/_sandbox/stripe/webhooks`)
+  const settings: unknown = await response.json()
+  assert.equal(dig(settings, 'url'), 'http://127.0.0.1:9/webhooks/stripe')
+  assert.equal(dig(settings, 'secret'), 'whsec_one')
+  assert.equal(dig(settings, 'connect_secret'), 'whsec_two')
+  child.disconnect()
+  const [code]: unknown[] = await once(child, 'exit')
   assert.equal(code, 0)
 })
 

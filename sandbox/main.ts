@@ -1,4 +1,5 @@
-// Starts the sandbox: stand-ins for the AI providers, on one port, speaking their real protocols.
+// Starts the sandbox: stand-ins for the AI providers and for Stripe, on one port, speaking their real
+// protocols.
 // Run it alone with `node sandbox/main.ts --port 8090`, or call startSandbox from a test.
 
 import { once } from 'node:events'
@@ -8,36 +9,44 @@ import { elevenlabsStandIn } from './elevenlabs.ts'
 import { googleStandIn } from './google.ts'
 import { openaiStandIn } from './openai.ts'
 import { createListener, type ReceivedRequest } from './server.ts'
+import { createStripe } from './stripe/stand-in.ts'
+import type { StripeOptions } from './stripe/state.ts'
+import type { WebhookSettings } from './stripe/webhooks.ts'
 
 const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 8090
-const HELP = `Stand-ins for OpenAI, Anthropic, Google and ElevenLabs.
+const HELP = `Stand-ins for OpenAI, Anthropic, Google, ElevenLabs and Stripe.
 
   --port <number>   where to listen (default ${DEFAULT_PORT}; 0 takes any free port)
   --host <address>  default ${DEFAULT_HOST}
   --help            this text
 
+Stripe's webhooks go to STRIPE_WEBHOOK_URL, signed with STRIPE_WEBHOOK_SECRET and, for events of
+connected accounts, STRIPE_CONNECT_WEBHOOK_SECRET. STRIPE_SEED changes its ids.
+
 The test prompts are listed in docs/sandbox.md.`
 
-export type SandboxOptions = { port?: number; host?: string }
+export type SandboxOptions = { port?: number; host?: string; stripe?: StripeOptions }
 
 export type Sandbox = {
   port: number
   /** Base addresses, each in the form its own clients expect. */
-  urls: { openai: string; anthropic: string; google: string; elevenlabs: string }
-  /** The latest requests, oldest first, at most 500. */
+  urls: { openai: string; anthropic: string; google: string; elevenlabs: string; stripe: string }
+  /** The latest requests to AI providers, oldest first, at most 500. Stripe's control API has its own. */
   requests(): readonly ReceivedRequest[]
   close(): Promise<void>
 }
 
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const host = options.host ?? DEFAULT_HOST
-  const { server, requests } = createListener({
+  const stripe = createStripe(options.stripe)
+  const stand_ins = {
     openai: openaiStandIn,
     anthropic: anthropicStandIn,
     google: googleStandIn,
     elevenlabs: elevenlabsStandIn,
-  })
+  }
+  const { server, requests } = createListener(stand_ins, stripe)
   server.listen(options.port ?? 0, host)
   await once(server, 'listening')
   const address = server.address()
@@ -50,9 +59,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       anthropic: `${base}/anthropic`,
       google: `${base}/google`,
       elevenlabs: `${base}/elevenlabs`,
+      stripe: base,
     },
     requests,
     async close() {
+      stripe.close()
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
@@ -74,7 +85,8 @@ async function runAlone(args: readonly string[]): Promise<void> {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new Error(`--port ${values.port}: a whole number from 0 to 65535 is allowed`)
   }
-  const sandbox = await startSandbox({ port, host: values.host ?? DEFAULT_HOST })
+  const stripe = readStripeOptions(process.env)
+  const sandbox = await startSandbox({ port, host: values.host ?? DEFAULT_HOST, stripe })
   const stop = () => void sandbox.close()
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)
@@ -82,6 +94,17 @@ async function runAlone(args: readonly string[]): Promise<void> {
   // Started by another process: tells it where, and goes when it goes.
   process.send?.(sandbox.urls)
   process.once('disconnect', stop)
+}
+
+function readStripeOptions(env: NodeJS.ProcessEnv): StripeOptions {
+  const webhooks: Partial<WebhookSettings> = {
+    ...(env['STRIPE_WEBHOOK_URL'] && { url: env['STRIPE_WEBHOOK_URL'] }),
+    ...(env['STRIPE_WEBHOOK_SECRET'] && { secret: env['STRIPE_WEBHOOK_SECRET'] }),
+    ...(env['STRIPE_CONNECT_WEBHOOK_SECRET'] && {
+      connect_secret: env['STRIPE_CONNECT_WEBHOOK_SECRET'],
+    }),
+  }
+  return { webhooks, ...(env['STRIPE_SEED'] && { seed: env['STRIPE_SEED'] }) }
 }
 
 if (import.meta.main) {

@@ -1,5 +1,6 @@
 // The listener: one port for all providers, told apart by the first part of the path. It reads
-// bodies, keeps a short memory of what came in, and ends work when a client leaves.
+// bodies, keeps a short memory of what came in, and ends work when a client leaves. Stripe's paths
+// stand at the root, because its client takes a host and no path.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type Call, PROVIDERS, type Provider, type StandIn } from './call.ts'
@@ -7,6 +8,7 @@ import { deliver, type Ending } from './deliver.ts'
 import { parseJson } from './json.ts'
 import { createPromptCache, type PromptCache } from './prompt-cache.ts'
 import { jsonReply, type Outcome, plainOutcome } from './reply.ts'
+import type { StripeStandIn } from './stripe/stand-in.ts'
 
 const MAX_REMEMBERED = 500
 const MAX_REMEMBERED_BYTES = 262_144
@@ -32,13 +34,14 @@ export type ReceivedRequest = {
 export type StandIns = Readonly<Record<Provider, StandIn>>
 type Shared = {
   stand_ins: StandIns
+  stripe: StripeStandIn
   cache: PromptCache
   received: ReceivedRequest[]
   count: number
 }
 
-export function createListener(stand_ins: StandIns) {
-  const shared: Shared = { stand_ins, cache: createPromptCache(), received: [], count: 0 }
+export function createListener(stand_ins: StandIns, stripe: StripeStandIn) {
+  const shared: Shared = { stand_ins, stripe, cache: createPromptCache(), received: [], count: 0 }
   const server: Server = createServer((request, response) => {
     answer(request, response, shared).catch((error: unknown) => {
       // A mistake of the sandbox itself must not look like a fault that somebody asked for.
@@ -60,6 +63,10 @@ async function answer(
   response.on('error', () => gone.abort())
   const line = { response, signal: gone.signal }
   const url = new URL(request.url ?? '/', 'http://sandbox')
+  if (shared.stripe.owns(url.pathname)) {
+    await shared.stripe.handle(request, url, line)
+    return
+  }
   const provider = PROVIDERS.find((name) => url.pathname.startsWith(`/${name}/`))
   if (provider === undefined) {
     request.resume()
@@ -138,5 +145,7 @@ async function readBody(
 
 function describePrefixes() {
   const prefixes = PROVIDERS.map((name) => `/${name}/`).join(', ')
-  return jsonReply(404, { error: `This is the sandbox. Its providers live under ${prefixes}.` })
+  return jsonReply(404, {
+    error: `This is the sandbox. Its providers live under ${prefixes}, Stripe under /v1/.`,
+  })
 }
