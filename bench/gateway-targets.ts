@@ -2,17 +2,16 @@
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { ProcessUsage } from './gateway-probe.ts'
+import { treeCpu } from './process-cpu.ts'
 
 const PROBE = new URL('gateway-probe.ts', import.meta.url).href
 const PORTKEY_PATCH = new URL('gateway-portkey.ts', import.meta.url).href
 const START_LIMIT_MS = 20_000
 /** Linux counts the time of other processes in these. */
-const MICROSECONDS_PER_TICK = 10_000
 
 export type Target = {
   name: string
@@ -89,37 +88,6 @@ export async function usageOf({ child, postgres_pid }: Target): Promise<Usage> {
   child.send('usage')
   const [usage] = (await once(child, 'message')) as [ProcessUsage]
   return { ...usage, postgres_cpu_us }
-}
-
-/** A process, its children, and the children it has already buried; 0 where there is no /proc. */
-function treeCpu(pid: number): number {
-  const root = readStat(pid)
-  let ticks = root ? root.own + root.buried : 0
-  for (const other of listProcesses()) {
-    const stat = readStat(other)
-    if (stat?.parent === pid) ticks += stat.own
-  }
-  return ticks * MICROSECONDS_PER_TICK
-}
-
-function listProcesses(): number[] {
-  try {
-    return readdirSync('/proc').map(Number).filter(Number.isInteger)
-  } catch {
-    return []
-  }
-}
-
-function readStat(pid: number): { parent: number; own: number; buried: number } | undefined {
-  try {
-    // The name, in parentheses, may hold spaces: count from its end.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    const field = (at: number) => Number(fields[at])
-    return { parent: field(1), own: field(11) + field(12), buried: field(13) + field(14) }
-  } catch {
-    return undefined
-  }
 }
 
 async function findFreePort(): Promise<number> {
