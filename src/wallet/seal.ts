@@ -3,7 +3,7 @@
 // transaction for each month, one process at a time.
 
 import { createHash, hash } from 'node:crypto'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { LedgerMetrics } from '../platform/metrics.ts'
@@ -63,6 +63,7 @@ export async function sealMonths(
     const month = await nextMonthToSeal(db)
     if (month === undefined) return undefined
     const sealed = await sealMonth(db, month)
+    if (sealed === undefined) continue
     if ('because' in sealed) return sealed
     onSealed(sealed)
   }
@@ -88,19 +89,21 @@ export function sealJob(options: { db: Db; log: Log; metrics: LedgerMetrics }): 
   }
 }
 
-async function nextMonthToSeal(db: Db): Promise<Month | undefined> {
+async function nextMonthToSeal(db: Queryable): Promise<Month | undefined> {
   const [state] = await db.run(SELECT_SEAL_STATE)
   const month = state?.last_sealed ? monthAfter(state.last_sealed) : state?.first_partition
   if (!state || !month) return undefined
   return state.now.getTime() >= rangeOf(month).to.getTime() + QUIET_MS ? month : undefined
 }
 
-async function sealMonth(db: Db, month: Month): Promise<Sealed | Unsealed> {
+/** Undefined where another process has just sealed it. */
+async function sealMonth(db: Db, month: Month): Promise<Sealed | Unsealed | undefined> {
   // A service that stood still has months without a partition: theirs are made, to be closed.
   await db.run(MAKE_PARTITIONS, [rangeOf(month).from, 0])
   return await db.transaction(async (tx) => {
     const [lock] = await tx.run(TRY_SEAL_LOCK)
     if (!lock?.locked) return { month, because: 'another_process_seals' }
+    if ((await nextMonthToSeal(tx)) !== month) return undefined
     await tx.run(PREPARE_TO_READ_MONTHS)
     await tx.run(lockMonth(month))
     const range = rangeOf(month)
