@@ -293,7 +293,7 @@ begin
   lock table outbox, journal, usage_event, developer_earning in access exclusive mode;
 end $$;
 
--- A month is sealed once (docs/ledger.md): after that its partitions refuse every row.
+-- A month is sealed once (docs/ledger.md): after that its partitions refuse every row and every change.
 create function sealed_month_is_closed() returns trigger language plpgsql as $$
 begin
   raise exception 'the month of this row is sealed' using errcode = 'restrict_violation';
@@ -417,6 +417,14 @@ create trigger ledger_seal_part_is_kept before update or delete on ledger_seal_p
 for each row execute function seals_are_kept();
 create trigger ledger_seal_is_kept before update of month, sealed_at, previous_digest, digest or delete on ledger_seal
 for each row execute function seals_are_kept();
+create trigger wallet_seal_is_never_truncated before truncate on wallet_seal
+for each statement execute function seals_are_kept();
+create trigger account_seal_is_never_truncated before truncate on account_seal
+for each statement execute function seals_are_kept();
+create trigger ledger_seal_part_is_never_truncated before truncate on ledger_seal_part
+for each statement execute function seals_are_kept();
+create trigger ledger_seal_is_never_truncated before truncate on ledger_seal
+for each statement execute function seals_are_kept();
 
 -- Work that one process does for all: whoever takes the turn does it.
 create table ledger_turn (

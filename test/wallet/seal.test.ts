@@ -233,6 +233,32 @@ describe('a sealed month', () => {
     await assertBooks(db)
   })
 
+  it('refuses every change of its rows and of its seal', async () => {
+    const { url, db, travel, call } = await setUp()
+    await call()
+    await travel(30 * DAY_MS)
+    await seal(db)
+    await call()
+    const [partition] = await sql<{ name: string }>(
+      url,
+      'select tableoid::regclass::text as name from usage_event order by at limit 1',
+    )
+    for (const text of [
+      "update usage_event set model = 'other'",
+      'delete from usage_event',
+      `truncate ${partition?.name}`,
+      'truncate usage_event',
+      'truncate journal',
+      'truncate wallet_seal',
+      'truncate account_seal',
+      'truncate ledger_seal_part',
+      'truncate ledger_seal, ledger_seal_part',
+    ]) {
+      await assert.rejects(sql(url, text), /sealed|seal is never changed|append-only/, text)
+    }
+    assert.equal((await replayLedger(db)).ok, true)
+  })
+
   it('refuses a posting with an id of it, and repeats one that it has', async () => {
     const { db, clock, wallet_ids, travel } = await setUp()
     const account_id = wallet_ids[0] ?? ''
