@@ -11,6 +11,14 @@ export const READ_ONE_SNAPSHOT: Statement<object> = {
   name: 'wallet.read_one_snapshot',
   text: 'set transaction isolation level repeatable read, read only',
 }
+/**
+ * Before the snapshot is taken: a partition that comes or goes after it is seen as it is now, without the rows that it
+ * had. In the order in which whoever changes partitions locks them.
+ */
+export const KEEP_PARTITIONS: Statement<object> = {
+  name: 'wallet.keep_partitions',
+  text: 'lock table outbox, journal, usage_event, developer_earning in access share mode',
+}
 export const LIFT_TIME_LIMIT: Statement<object> = {
   name: 'wallet.lift_time_limit',
   text: 'set local statement_timeout = 0',
