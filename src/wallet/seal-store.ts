@@ -9,6 +9,11 @@ export const TRY_SEAL_LOCK = statement<{ locked: boolean }>(
   'select pg_try_advisory_xact_lock(7233004) as locked',
 )
 
+export const TRY_ARCHIVE_LOCK = statement<{ locked: boolean }>(
+  'wallet.try_archive_lock',
+  'select pg_try_advisory_xact_lock(7233005) as locked',
+)
+
 export type SealState = { now: Date; last_sealed: string | null; first_partition: string | null }
 
 export const SELECT_SEAL_STATE = statement<SealState>(

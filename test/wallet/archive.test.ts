@@ -139,3 +139,62 @@ describe('an archived month', () => {
     assert.equal((await verifyArchive(db, list)).length, 1)
   })
 })
+
+/** A pool that stops once, when it has read the seals, and goes on when something else was done. */
+function openSlowDb(url: string, meanwhile: () => Promise<unknown>) {
+  const slow = openDb(url)
+  after(() => slow.close())
+  let done = false
+  const watch =
+    (run: typeof slow.run): typeof slow.run =>
+    async (statement, values) => {
+      const rows = await run(statement, values)
+      if (statement.name === 'wallet.select_seals' && !done) {
+        done = true
+        await meanwhile()
+      }
+      return rows
+    }
+  const transaction = slow.transaction.bind(slow)
+  slow.run = watch(slow.run.bind(slow))
+  slow.transaction = (work) => transaction((tx) => work({ ...tx, run: watch(tx.run) }))
+  return slow
+}
+
+describe('an archive that is made', () => {
+  it('while the book is proved from the beginning is no difference', async () => {
+    const { url, db, archive, months } = await setUp()
+    const report = await replayLedger(openSlowDb(url, () => archive()))
+    assert.deepEqual(
+      report.proofs.filter(({ differences }) => differences > 0),
+      [],
+    )
+    assert.deepEqual(report.archived, [months[0]])
+    await assertBooks(db)
+  })
+
+  it('while another process makes it is refused, and the files are whole', async () => {
+    const { url, db, folder, months, archive } = await setUp()
+    const [month = ''] = months
+    let refusal: unknown
+    const slow = openSlowDb(url, async () => {
+      refusal = await archive(month, true).catch((error: unknown) => error)
+    })
+    await archiveMonth(slow, { month, folder, drop: true })
+    assert.match(String(refusal), /another process/)
+    const [file = ''] = await findManifests(folder)
+    assert.deepEqual(await verifyArchive(db, file), [])
+  })
+
+  it('by several processes at once takes the rows out once', async () => {
+    const { url, db, folder, months, archive } = await setUp()
+    const tries = await Promise.allSettled([archive(), archive(), archive()])
+    const failed = tries.flatMap((made) => (made.status === 'rejected' ? [made.reason] : []))
+    assert.equal(failed.length, 2)
+    for (const error of failed) assert.match(String(error), /archived already|another process/)
+    assert.equal(await countLines(url, `journal_y${months[0]?.replace('-', 'm')}_archived`), 5)
+    const [file = ''] = await findManifests(folder)
+    assert.deepEqual(await verifyArchive(db, file), [])
+    await assertBooks(db)
+  })
+})
