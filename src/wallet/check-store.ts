@@ -136,7 +136,10 @@ export const RANGE_PROOFS: readonly Statement<ProofRow>[] = [
        where c.owner is null and bucket = c.bucket and tx = c.id and line = 1
        limit 1
      ) j on true
-     where id_time(c.id) >= ${ARCHIVED_UNTIL}`,
+     where id_time(c.id) >= ${ARCHIVED_UNTIL}
+       -- By a gateway's clock that is ahead, a call begins in the month after its posting, which may be archived. It was
+       -- compared when its month was sealed, and the digest of that month is proved.
+       and (c.owner is not null or j.tx is not null or id_time(c.id) >= ${ARCHIVED_UNTIL} + interval '1 day')`,
   ),
   // What finds no partner within the stretch is compared with its usage row, which the proof above compares.
   proof(

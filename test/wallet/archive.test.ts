@@ -161,6 +161,36 @@ function openSlowDb(url: string, meanwhile: () => Promise<unknown>) {
   return slow
 }
 
+describe('a call that a gateway whose clock is ahead began in the next month', () => {
+  it('is no difference when the month in which it was posted is archived', async () => {
+    const url = await createDatabase()
+    const db = openDb(url)
+    after(() => db.close())
+    const now = new Date()
+    const startOf = (later: number) =>
+      new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + later))
+    const posted_at = new Date(startOf(1).getTime() - 1_000)
+    const clock = new FrozenClock(posted_at)
+    await setLedgerTime(url, clock.now())
+    const [wallet_id = ''] = await makeWallets(db, 1, 1_000_000n, clock)
+    const ledger = await makeLedger(url)
+    after(() => ledger.stop())
+    const id = mintWalletId(wallet_id, new Date(posted_at.getTime() + 2_000))
+    const hold = await ledger.hold({ id, wallet_id, min_credits: 100n, max_credits: 100n })
+    await ledger.settle(chargeOf(hold, 50n, 40n))
+    clock.advance(70 * DAY_MS)
+    await setLedgerTime(url, clock.now())
+    await keepPartitions({ db, clock, log: silent, metrics: createMetrics() })
+    await sealMonths(db)
+    const folder = await mkdtemp(path.join(tmpdir(), 'svc-archive-'))
+    after(() => rm(folder, { recursive: true, force: true }))
+    const prove = async () => (await replayLedger(db)).proofs.filter((proof) => proof.differences)
+    assert.deepEqual(await prove(), [])
+    await archiveMonth(db, { month: startOf(0).toISOString().slice(0, 7), folder, drop: true })
+    assert.deepEqual(await prove(), [])
+  })
+})
+
 describe('an archive that is made', () => {
   it('while the book is proved from the beginning is no difference', async () => {
     const { url, db, archive, months } = await setUp()
