@@ -141,6 +141,21 @@ export const RANGE_PROOFS: readonly Statement<ProofRow>[] = [
        -- compared when its month was sealed, and the digest of that month is proved.
        and (c.owner is not null or j.tx is not null or id_time(c.id) >= ${ARCHIVED_UNTIL} + interval '1 day')`,
   ),
+  // Both have the time of the call, so there is no border between them.
+  proof(
+    'wallet.prove_earnings_are_of_usage',
+    `select e.amount is distinct from u.markup_credits or e.developer_id is distinct from u.developer_id as differs,
+       format('call %s: earning %s, usage %s', coalesce(u.id, e.id), e.amount, u.markup_credits) as what
+     from (
+       select bucket, id, developer_id, markup_credits from usage_event where ${LINES} and markup_credits > 0
+     ) u
+     full join (
+       select bucket, id, developer_id, sum(amount)::bigint as amount
+       from developer_earning
+       where bucket = any ($1::smallint[]) and usage_at >= $2::timestamptz and usage_at < $3::timestamptz
+       group by bucket, id, developer_id
+     ) e on e.bucket = u.bucket and e.id = u.id`,
+  ),
   // What finds no partner within the stretch is compared with its usage row, which the proof above compares.
   proof(
     'wallet.prove_earnings_are_in_the_journal',

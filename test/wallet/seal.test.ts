@@ -189,6 +189,29 @@ describe('a call that begins in one month and is settled in the next', () => {
   })
 })
 
+describe('the earning of a call that spans two months', () => {
+  it('is missed where it is gone or another', async () => {
+    const { url, db, clock, travel, hold, ledger } = await setUp()
+    await travel(startOfNextMonth(clock.now()).getTime() - clock.now().getTime() - 1_000)
+    const open = await hold()
+    await travel(2_000)
+    await ledger.settle(chargeOf(open, 50n, 40n))
+    await assertBooks(db)
+    await travel(5 * DAY_MS)
+    await seal(db)
+    const damages = ['amount = amount + 1', 'developer_id = id', 'id = developer_id']
+    for (const damage of damages) {
+      await sql(url, 'create table saved as table developer_earning')
+      await sql(url, `update developer_earning set ${damage}`)
+      assert.equal((await replayLedger(db)).ok, false, damage)
+      await sql(url, 'delete from developer_earning')
+      assert.equal((await replayLedger(db)).ok, false)
+      await sql(url, 'insert into developer_earning table saved; drop table saved')
+      assert.equal((await replayLedger(db)).ok, true)
+    }
+  })
+})
+
 describe('the time of posting', () => {
   it('is that of the statement, and never goes backwards within a wallet', async () => {
     const { url, db, clock, wallet_ids, call } = await setUp()
