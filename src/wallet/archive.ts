@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -55,6 +55,7 @@ export async function archiveMonth(
   if (faults.length > 0)
     throw new ArchiveFault(`the files are not what was sealed: ${faults.join()}`)
   await writeWhole(path.join(folder, manifestName(month)), JSON.stringify(manifest, null, 2))
+  await flushFolder(folder)
   await takeOut(db, month, drop)
   return manifest
 }
@@ -166,6 +167,16 @@ async function digestFile(file: string): Promise<string | undefined> {
 async function writeWhole(file: string, text: string): Promise<void> {
   await writeFile(`${file}.part`, `${text}\n`, { flush: true })
   await rename(`${file}.part`, file)
+}
+
+/** A renamed file has its name for good only once the folder is on the disk. */
+async function flushFolder(folder: string): Promise<void> {
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }
 
 async function takeOut(db: Db, month: Month, drop: boolean): Promise<void> {

@@ -15,6 +15,7 @@ import { keepPartitions } from '../../src/wallet/jobs.ts'
 import { grantCredits } from '../../src/wallet/postings.ts'
 import { replayLedger } from '../../src/wallet/replay.ts'
 import { sealMonths } from '../../src/wallet/seal.ts'
+import { PREPARE_TO_READ_MONTHS } from '../../src/wallet/seal-store.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import { assertBooks, chargeOf, makeLedger, makeWallets, setLedgerTime, silent } from './support.ts'
 
@@ -214,6 +215,17 @@ describe('an archive that is made', () => {
     assert.match(String(refusal), /another process/)
     const [file = ''] = await findManifests(folder)
     assert.deepEqual(await verifyArchive(db, file), [])
+  })
+
+  it('waits for a slow disk, whatever time a transaction may be idle otherwise', async () => {
+    const db = openDb(await createDatabase())
+    after(() => db.close())
+    const idle_limit = await db.transaction(async (tx) => {
+      await tx.run(PREPARE_TO_READ_MONTHS)
+      const text = "select current_setting('idle_in_transaction_session_timeout') as idle_limit"
+      return await tx.run<{ idle_limit: string }>({ name: '', text })
+    })
+    assert.deepEqual(idle_limit, [{ idle_limit: '0' }])
   })
 
   it('by several processes at once takes the rows out once', async () => {
