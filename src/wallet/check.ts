@@ -4,13 +4,11 @@
 
 import type { Db, Statement, Tx } from '../platform/db.ts'
 import { ALL_BUCKETS, BUCKET_COUNT } from './bucket.ts'
+import { BOOK_PRESENT_PROOFS, OPEN_PROOFS, PRESENT_PROOFS } from './check-present-store.ts'
 import {
-  BOOK_PRESENT_PROOFS,
   BOOK_RANGE_PROOFS,
   KEEP_PARTITIONS,
   LIFT_TIME_LIMIT,
-  OPEN_PROOFS,
-  PRESENT_PROOFS,
   type ProofRow,
   RANGE_PROOFS,
   READ_ONE_SNAPSHOT,

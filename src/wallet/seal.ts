@@ -10,7 +10,7 @@ import type { LedgerMetrics } from '../platform/metrics.ts'
 import type { Job } from '../platform/worker.ts'
 import { ALL_BUCKETS } from './bucket.ts'
 import { type Proof, proveAll, proveRange } from './check.ts'
-import { PRESENT_PROOFS } from './check-store.ts'
+import { PRESENT_PROOFS } from './check-present-store.ts'
 import { type Month, monthAfter, rangeOf } from './months.ts'
 import {
   CLOSE_MONTH,

@@ -158,7 +158,10 @@ function openSlowDb(url: string, meanwhile: () => Promise<unknown>) {
     }
   const transaction = slow.transaction.bind(slow)
   slow.run = watch(slow.run.bind(slow))
-  slow.transaction = (work) => transaction((tx) => work({ ...tx, run: watch(tx.run) }))
+  slow.transaction = (work) =>
+    transaction((tx) =>
+      work({ ...tx, run: watch((statement, values) => tx.run(statement, values)) }),
+    )
   return slow
 }
 
