@@ -49,6 +49,8 @@ create table wallet (
 -- Open holds only: settling, voiding and expiry delete the row, so nothing can be resolved twice.
 create table hold (
   amount bigint not null,
+  -- What its call stands still for until it has it; null while the call goes on.
+  wanted bigint,
   expires_at timestamptz not null,
   bucket smallint not null,
   id uuid not null,
@@ -447,6 +449,8 @@ create type hold_item as (
   bucket smallint, id uuid, wallet_id uuid, min_credits bigint, max_credits bigint,
   -- Of a hold that grows: what it has, 0 for a new one. Null: it does not grow.
   held_credits bigint,
+  -- Whether its call stands still until it has grown.
+  waits boolean,
   -- By the server's clock, in milliseconds since 1970. A hold that is decided later is refused: its caller has given
   -- it up.
   deadline_ms bigint
