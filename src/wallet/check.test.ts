@@ -152,6 +152,7 @@ describe('the ledger check', () => {
 
 describe('the audit', () => {
   const TURN_MS = 5 * 60_000
+  const inAYear = new Date(Date.now() + 365 * 24 * 3_600_000)
 
   /** One process; it says which part it looked at by failing there. */
   async function auditor(options: { clock: FrozenClock; db?: typeof db }) {
@@ -190,10 +191,23 @@ describe('the audit', () => {
     assert.equal((await metrics.ledger_audit_failures.get()).values[0]?.value, 1)
   })
 
+  it('is made although a process whose clock was a year ahead has had the turn', async () => {
+    const { counting, buckets } = countingDb()
+    const clock = new FrozenClock(new Date())
+    await (await auditor({ clock: new FrozenClock(inAYear), db: counting })).run()
+    await (await auditor({ clock, db: counting })).run()
+    assert.equal(buckets.length, 2)
+    await counting.close()
+  })
+
   it('is made once a turn, however many processes there are, and goes through every bucket and the book', async () => {
     const clock = new FrozenClock(new Date())
     const { counting, buckets } = countingDb()
     after(() => counting.close())
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    await client.query("update ledger_turn set turn = 0, taken_at = '-infinity'")
+    await client.end()
     for (let turn = 0; turn < 288; turn++) {
       clock.advance(TURN_MS)
       const processes = await Promise.all([1, 2].map(() => auditor({ clock, db: counting })))
