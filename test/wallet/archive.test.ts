@@ -96,6 +96,26 @@ describe('an archived month', () => {
     assert.deepEqual(await verifyArchive(db, file), [])
   })
 
+  it('has every column of its rows, so that the seal covers all of them', async () => {
+    const { url, folder, archive } = await setUp()
+    const { files } = await archive()
+    const tables = { journal: 'journal', usage: 'usage_event', prices: 'price_list' }
+    const seals = { wallets: 'wallet_seal', accounts: 'account_seal' }
+    for (const [part, table] of Object.entries({ ...tables, ...seals })) {
+      const { file = '' } = files.find((candidate) => candidate.part === part) ?? {}
+      const text = zstdDecompressSync(await readFile(path.join(folder, file))).toString()
+      const columns = await sql<{ name: string }>(
+        url,
+        `select attname as name from pg_attribute
+         where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
+        [table],
+      )
+      // The month is in the name of the file and in the seal.
+      const wanted = columns.map(({ name }) => name).filter((name) => name !== 'month')
+      assert.deepEqual(text.split('\n')[0]?.split(',').toSorted(), wanted.toSorted(), part)
+    }
+  })
+
   it('is gone from the database where asked, and refuses rows either way', async () => {
     const { url, db, months, wallet_id, ledger, clock, first, archive } = await setUp()
     const old_id = mintWalletId(wallet_id, new Date(clock.now().getTime() - 62 * DAY_MS))
