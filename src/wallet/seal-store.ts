@@ -119,7 +119,7 @@ export const PREPARE_TO_READ_MONTHS: Statement<object> = {
       ('bytea_output', 'hex')) as s (name, value)`,
 }
 
-/** Nothing is posted to the month while it is read. Calls of other months do not notice. */
+/** Waits for what is just being posted to the month. Calls of other months do not notice. */
 export function lockMonth(month: Month): Statement<object> {
   const tables = [partitionOf('journal', month), partitionOf('usage_event', month)]
   return {

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FrozenClock } from '../../src/platform/clock.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
@@ -123,6 +124,33 @@ describe('a month', () => {
     const tries = await Promise.all(Array.from({ length: 6 }, () => seal(db)))
     assert.equal(tries.flatMap(({ sealed }) => sealed).length, 1)
     assert.equal((await sql(url, 'select 1 from ledger_seal')).length, 1)
+  })
+
+  it('keeps nobody waiting while it is sealed, not even a settlement that comes too late', async () => {
+    const { url, db, clock, wallet_ids, ledger, travel, call } = await setUp(3)
+    await call()
+    const wallet_id = wallet_ids[0] ?? ''
+    const late = { id: mintWalletId(wallet_id, clock.now()), wallet_id, amount: 100n }
+    await travel(30 * DAY_MS)
+    const slow = openDb(url)
+    after(() => slow.close())
+    const transaction = slow.transaction.bind(slow)
+    const ends: unknown[] = []
+    slow.transaction = (work) =>
+      transaction((tx) => {
+        const run: typeof tx.run = async (statement, values) => {
+          const rows = await tx.run(statement, values)
+          if (statement.name !== 'wallet.insert_wallet_seals') return rows
+          const settled = ledger.settle(chargeOf(late, 50n)).catch(() => 'refused')
+          const others = Promise.all([call(1), call(2)]).then(() => 'settled')
+          for (const end of [settled, others]) ends.push(await Promise.race([end, sleep(5_000)]))
+          return rows
+        }
+        return work({ ...tx, run })
+      })
+    assert.equal((await seal(slow)).sealed.length, 1)
+    assert.deepEqual(ends, ['refused', 'settled'])
+    await assertBooks(db)
   })
 
   it('that another process seals while this one begins is no fault', async () => {
