@@ -183,7 +183,7 @@ begin
       if waits_in_vain(p_holds[k], array(select u from unnest(p_limits) u where u.item = k)) then
         o_states[k] := 'stuck';
         -- It ends now: those who wait beside it do not wait in vain.
-        update hold h set wanted = null where h.bucket = (p_holds[k]).bucket and h.id = (p_holds[k]).id;
+        update hold h set wanted = null from unnest(p_holds[k:k]) u where h.bucket = u.bucket and h.id = u.id;
       end if;
     end loop;
   end if;
