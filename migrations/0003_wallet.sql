@@ -49,6 +49,8 @@ create table wallet (
 -- Open holds only: settling, voiding and expiry delete the row, so nothing can be resolved twice.
 create table hold (
   amount bigint not null,
+  -- What its call stands still for until it has it; null while the call goes on.
+  wanted bigint,
   expires_at timestamptz not null,
   bucket smallint not null,
   id uuid not null,
@@ -301,7 +303,7 @@ begin
   lock table outbox, journal, usage_event, developer_earning in access exclusive mode;
 end $$;
 
--- A month is sealed once (docs/ledger.md): after that its partitions refuse every row.
+-- A month is sealed once (docs/ledger.md): after that its partitions refuse every row and every change.
 create function sealed_month_is_closed() returns trigger language plpgsql as $$
 begin
   raise exception 'the month of this row is sealed' using errcode = 'restrict_violation';
@@ -425,6 +427,14 @@ create trigger ledger_seal_part_is_kept before update or delete on ledger_seal_p
 for each row execute function seals_are_kept();
 create trigger ledger_seal_is_kept before update of month, sealed_at, previous_digest, digest or delete on ledger_seal
 for each row execute function seals_are_kept();
+create trigger wallet_seal_is_never_truncated before truncate on wallet_seal
+for each statement execute function seals_are_kept();
+create trigger account_seal_is_never_truncated before truncate on account_seal
+for each statement execute function seals_are_kept();
+create trigger ledger_seal_part_is_never_truncated before truncate on ledger_seal_part
+for each statement execute function seals_are_kept();
+create trigger ledger_seal_is_never_truncated before truncate on ledger_seal
+for each statement execute function seals_are_kept();
 
 -- Work that one process does for all: whoever takes the turn does it.
 create table ledger_turn (
@@ -448,6 +458,8 @@ create type hold_item as (
   bucket smallint, id uuid, wallet_id uuid, min_credits bigint, max_credits bigint,
   -- Of a hold that grows: what it has, 0 for a new one. Null: it does not grow.
   held_credits bigint,
+  -- Whether its call stands still until it has grown.
+  waits boolean,
   -- By the server's clock, in milliseconds since 1970. A hold that is decided later is refused: its caller has given
   -- it up.
   deadline_ms bigint

@@ -6,8 +6,8 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
 import { installSystemParts } from './support/system-parts.ts'
+import { startTestServer } from './support/test-server.ts'
 
 const CONCURRENCY = 2
 const TEST_TIMEOUT_MS = 300_000
@@ -26,7 +26,7 @@ if (files.length === 0) throw new Error('no test file has that name')
 
 installSystemParts()
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-tests-'))
-const postgres = await startEmbeddedPostgres({ data_dir: folder, log: () => {} })
+const postgres = await startTestServer(folder)
 try {
   process.exitCode = await runTests(postgres.url)
 } finally {

@@ -6,12 +6,13 @@ import { renderError } from '../http/error-handler.ts'
 import { ApiError } from '../platform/errors.ts'
 import { Answer } from './answer.ts'
 import { Departure } from './departure.ts'
-import type { ChatEvent, ChatRequest } from './dialects/chat-types.ts'
+import type { ChatEvent } from './dialects/chat-types.ts'
 import type { DialectStream, SvcNumbers } from './dialects/dialect.ts'
 import type { EventStream } from './event-stream.ts'
 import { HoldGrowth } from './hold-growth.ts'
 import { type ChatCall, type ChatParts, type Order, placeOrder } from './order.ts'
 import { settleCall } from './settlement.ts'
+import { mayThink } from './upstreams/capabilities.ts'
 import type { UpstreamFrame } from './upstreams/contract.ts'
 
 const KEEP_ALIVE_MS = 15_000
@@ -117,7 +118,7 @@ type Asked = { call: ChatCall; order: Order; client: EventStream }
 
 function watchFor(parts: ChatParts, { call, order, client }: Asked): Departure {
   const { request } = call
-  const how = { reasons: reasons(request), stream: request.stream }
+  const how = { reasons: mayThink(request), stream: request.stream }
   const policy = disconnectPolicy(order.model, how)
   const departure = new Departure({ policy, drains: parts.drains })
   client.onLeave(() => departure.leave())
@@ -182,11 +183,6 @@ function eventsOf(frames: readonly UpstreamFrame[], { cut_usage: usage }: Answer
     events.push({ kind: 'stop', choice: 0, reason: 'length', stop_sequence: null })
   }
   return events
-}
-
-/** Whether the request asks the model to think: its thoughts cannot be counted while they are under way. */
-function reasons({ reasoning }: ChatRequest): boolean {
-  return reasoning !== undefined && !(reasoning.kind === 'effort' && reasoning.effort === 'none')
 }
 
 function relay(writer: DialectStream, frames: readonly UpstreamFrame[]): string {

@@ -11,7 +11,7 @@ import type { Growth } from '../wallet/holds.ts'
 import type { ChatRequest, ClientDialect } from './dialects/chat-types.ts'
 import type { Meter } from './meter.ts'
 import type { ChatCall, ChatParts, Order } from './order.ts'
-import { thinks } from './upstreams/capabilities.ts'
+import { mayThink } from './upstreams/capabilities.ts'
 import { type JsonRecord, listOf, recordOf } from './upstreams/json-values.ts'
 
 /** What is asked for ahead: our count may be a tenth too low, and a few more tokens come meanwhile. */
@@ -45,14 +45,10 @@ export function mayGrow(
 ): boolean {
   const { n, stream, original } = request
   const { dialect, body } = original
-  const policy = disconnectPolicy(model, { reasons: thinks(request), stream: true })
-  if (policy !== 'cancel' || n > 1 || hidesTokens(body)) return false
+  const policy = disconnectPolicy(model, { reasons: mayThink(request), stream: true })
+  // Rejected tokens of a prediction are paid for and never seen.
+  if (policy !== 'cancel' || n > 1 || body['prediction'] !== undefined) return false
   return stream || dialect !== upstream_dialect || !needsOwnReply(body)
-}
-
-/** Rejected tokens of a prediction are paid for and never seen, nor are thoughts, which may be the model's choice. */
-function hidesTokens(body: JsonRecord): boolean {
-  return body['prediction'] !== undefined || recordOf(body['thinking'])['type'] === 'adaptive'
 }
 
 /** Whether something is asked for that only the provider's own JSON can carry. */

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,6 +21,7 @@ import {
   SELECT_SEALS,
   type SealPart,
   type SealRow,
+  TRY_ARCHIVE_LOCK,
 } from './seal-store.ts'
 
 export type ArchiveFile = SealedPart & { file: string }
@@ -47,15 +48,14 @@ export async function archiveMonth(
   options: { month: Month; folder: string; drop: boolean },
 ): Promise<Manifest> {
   const { month, folder, drop } = options
-  const seal = await findArchivable(db, month)
-  await mkdir(folder, { recursive: true })
-  const files = await db.transaction((tx) => writeFiles(tx, { month, folder }))
+  const { seal, files } = await db.transaction((tx) => writeFiles(tx, { month, folder }))
   const { previous_digest, digest, sealed_at } = seal
   const manifest = { month, sealed_at: sealed_at.toISOString(), previous_digest, digest, files }
   const faults = await compareWithSeal(db, manifest, folder)
   if (faults.length > 0)
     throw new ArchiveFault(`the files are not what was sealed: ${faults.join()}`)
   await writeWhole(path.join(folder, manifestName(month)), JSON.stringify(manifest, null, 2))
+  await flushFolder(folder)
   await takeOut(db, month, drop)
   return manifest
 }
@@ -78,9 +78,14 @@ function manifestName(month: Month): string {
   return `ledger-${month}.json`
 }
 
-/** Oldest first, so that it is always one date up to which rows are in files. */
-async function findArchivable(db: Db, month: Month): Promise<SealRow> {
-  const seals = await db.run(SELECT_SEALS)
+/**
+ * Oldest first, so that it is always one date up to which rows are in files. For one process at a time, to the end of the
+ * transaction: whoever read a month that another has just taken out would write empty files over whole ones.
+ */
+async function findArchivable(tx: Tx, month: Month): Promise<SealRow> {
+  const [lock] = await tx.run(TRY_ARCHIVE_LOCK)
+  if (!lock?.locked) throw new ArchiveFault('another process is archiving')
+  const seals = await tx.run(SELECT_SEALS)
   const seal = seals.find((candidate) => candidate.month === month)
   if (!seal) throw new ArchiveFault(`${month} is not sealed`)
   if (seal.archived_at) throw new ArchiveFault(`${month} is archived already`)
@@ -96,14 +101,16 @@ async function findArchivable(db: Db, month: Month): Promise<SealRow> {
 async function writeFiles(
   tx: Tx,
   { month, folder }: { month: Month; folder: string },
-): Promise<ArchiveFile[]> {
+): Promise<{ seal: SealRow; files: ArchiveFile[] }> {
+  const seal = await findArchivable(tx, month)
+  await mkdir(folder, { recursive: true })
   await tx.run(PREPARE_TO_READ_MONTHS)
   const files: ArchiveFile[] = []
   for (const part of SEAL_PARTS) {
     const file = `${part}-${month}.csv.zst`
     files.push({ part, file, ...(await writePart(tx, { part, month }, path.join(folder, file))) })
   }
-  return files
+  return { seal, files }
 }
 
 async function writePart(
@@ -162,10 +169,23 @@ async function writeWhole(file: string, text: string): Promise<void> {
   await rename(`${file}.part`, file)
 }
 
+/** A renamed file has its name for good only once the folder is on the disk. */
+async function flushFolder(folder: string): Promise<void> {
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
 async function takeOut(db: Db, month: Month, drop: boolean): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      await db.run(ARCHIVE_MONTH, [`${month}-01`, drop])
+      await db.transaction(async (tx) => {
+        await findArchivable(tx, month)
+        await tx.run(ARCHIVE_MONTH, [`${month}-01`, drop])
+      })
       return
     } catch (error) {
       const is_busy = error instanceof ApiError && error.code === 'service_unavailable'

@@ -4,12 +4,11 @@
 
 import type { Db, Statement, Tx } from '../platform/db.ts'
 import { ALL_BUCKETS, BUCKET_COUNT } from './bucket.ts'
+import { BOOK_PRESENT_PROOFS, OPEN_PROOFS, PRESENT_PROOFS } from './check-present-store.ts'
 import {
-  BOOK_PRESENT_PROOFS,
   BOOK_RANGE_PROOFS,
+  KEEP_PARTITIONS,
   LIFT_TIME_LIMIT,
-  OPEN_PROOFS,
-  PRESENT_PROOFS,
   type ProofRow,
   RANGE_PROOFS,
   READ_ONE_SNAPSHOT,
@@ -38,7 +37,7 @@ export async function checkLedger(
 ): Promise<LedgerReport> {
   const buckets = options.buckets ?? ALL_BUCKETS
   const proofs = await db.transaction(async (tx) => {
-    await tx.run(READ_ONE_SNAPSHOT)
+    await takeSnapshot(tx)
     if (!options.bounded) await tx.run(LIFT_TIME_LIMIT)
     const range = await openRange(tx)
     const made = await proveAll(tx, [...OPEN_PROOFS, ...RANGE_PROOFS], { buckets, range })
@@ -52,11 +51,17 @@ export async function checkLedger(
 /** Only what spans buckets. It reads every bucket in one piece, so it is not bounded: once a day is enough. */
 export async function proveBook(db: Db): Promise<LedgerReport> {
   const proofs = await db.transaction(async (tx) => {
-    await tx.run(READ_ONE_SNAPSHOT)
+    await takeSnapshot(tx)
     await tx.run(LIFT_TIME_LIMIT)
     return await proveBookIn(tx, await openRange(tx))
   })
   return reportOf(proofs)
+}
+
+/** The whole transaction reads one state of the rows and of the tables they stand in. */
+export async function takeSnapshot(tx: Tx): Promise<void> {
+  await tx.run(READ_ONE_SNAPSHOT)
+  await tx.run(KEEP_PARTITIONS)
 }
 
 export function reportOf(proofs: Proof[]): LedgerReport {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createDatabase, openDb } from '../../test/support/database.ts'
 import { Proxy } from '../../test/wallet/proxy.ts'
 import {
@@ -113,6 +114,76 @@ describe('a hold that grows', () => {
     assert.deepEqual(states.toSorted(), ['blocked', 'grown', 'grown'])
     assert.ok(performance.now() - begun < 10_000)
     assert.deepEqual(await readBalance(db, wallet_id), { balance: 0n, held: 0n, available: 0n })
+  })
+
+  it('gives way to calls of other processes that wait as well, alone and at once', async () => {
+    const wallet_id = await wallet(1_000n)
+    const other = await makeLedger(url)
+    const sides = [ledger, other, ledger, other]
+    const holds: Hold[] = []
+    for (const side of sides) holds.push(await side.hold(growing(wallet_id, 250n, 2_000n)))
+    const begun = performance.now()
+    const states = await Promise.all(
+      holds.map(async (hold, index) => {
+        const side = sides[index] ?? ledger
+        const range = { min_credits: 320n, max_credits: 320n, wait_ms: 6_000 }
+        const { state } = await side.grow(hold, range)
+        await side.settle(chargeOf(hold, state === 'grown' ? 320n : 40n))
+        return state
+      }),
+    )
+    await other.stop()
+    assert.deepEqual(states.toSorted(), ['blocked', 'grown', 'grown', 'grown'])
+    assert.ok(performance.now() - begun < 5_000)
+    assert.deepEqual(await readBalance(db, wallet_id), { balance: 0n, held: 0n, available: 0n })
+  })
+
+  it('gives way to a call under the same spend limit, whatever else the wallet pays for', async () => {
+    const wallet_id = await wallet(100_000n)
+    const limit = {
+      kind: 'key' as const,
+      owner_id: mintId(),
+      account_id: wallet_id,
+      limit_credits: 600n,
+      period: 'day' as const,
+    }
+    const running = await ledger.hold(holdOf(wallet_id, 500n))
+    const holds: Hold[] = []
+    for (let i = 0; i < 2; i++) {
+      const request = { ...growing(wallet_id, 300n, 2_000n), spend_limits: [limit] }
+      holds.push(await ledger.hold(request))
+    }
+    const begun = performance.now()
+    const states = await Promise.all(
+      holds.map(async (hold) => {
+        const range = { min_credits: 450n, max_credits: 450n, wait_ms: 6_000 }
+        const { state } = await ledger.grow(hold, range)
+        await ledger.settle(chargeOf(hold, state === 'grown' ? 450n : 150n))
+        return state
+      }),
+    )
+    assert.deepEqual(states.toSorted(), ['blocked', 'grown'])
+    assert.ok(performance.now() - begun < 5_000)
+    await ledger.release(running)
+  })
+
+  it('waits on where another that waits has room to go on, or one that does not wait has some to give', async () => {
+    const wallet_id = await wallet(1_000n)
+    const first = await ledger.hold(growing(wallet_id, 300n, 2_000n))
+    const second = await ledger.hold(growing(wallet_id, 300n, 2_000n))
+    const running = await ledger.hold(holdOf(wallet_id, 400n))
+    const range = { max_credits: 900n, wait_ms: 6_000 }
+    const waits = ledger.grow(second, { ...range, min_credits: 850n })
+    const small = ledger.grow(first, { ...range, min_credits: 350n })
+    const isOver = await Promise.race([waits, small, sleep(700, 'no')])
+    assert.equal(isOver, 'no')
+    await ledger.settle(chargeOf(running, 10n))
+    const grown = await small
+    assert.equal(grown.state, 'grown')
+    assert.equal(await Promise.race([waits, sleep(700, 'no')]), 'no')
+    await ledger.settle(chargeOf(first, 10n))
+    assert.equal((await waits).state, 'grown')
+    await ledger.release(second)
   })
 
   it('does not come back after its call was settled', async () => {

@@ -19,6 +19,8 @@ export type HoldRequest = {
   spend_limits?: readonly SpendLimit[]
   /** Of a hold that grows: what it has. 0n: nothing yet, and it gets only a part of what is free. */
   held_credits?: bigint
+  /** Of a hold that grows and is open: whether its call stands still until it has grown. */
+  waits?: boolean
   /** Of a hold that grows and is open: its counters, instead of the limits. */
   spend?: readonly LimitedCounter[]
 }

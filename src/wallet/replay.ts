@@ -11,8 +11,8 @@ import {
   proveAll,
   proveRange,
   reportOf,
+  takeSnapshot,
 } from './check.ts'
-import { READ_ONE_SNAPSHOT } from './check-store.ts'
 import { type Month, rangeOf } from './months.ts'
 import { digestOfSeal, digestPart, NO_SEAL } from './seal.ts'
 import {
@@ -44,6 +44,7 @@ export async function replayLedger(
 ): Promise<ReplayReport> {
   const { seals, total } = await readSeals(db)
   const proofs = new Map<string, Proof>()
+  const archived: Month[] = []
   let previous_digest = NO_SEAL
   let done = 0
   for (const seal of seals) {
@@ -52,18 +53,19 @@ export async function replayLedger(
       onProgress({ month: seal.month, done, total })
     }
     // A transaction for each month: it cannot change, and a snapshot that lives long slows down hot wallets.
+    const expected = previous_digest
     const made = await db.transaction((tx) =>
-      proveMonth(tx, { ...seal, expected: previous_digest }, onRows),
+      proveMonth(tx, { month: seal.month, expected }, onRows),
     )
-    for (const proof of made) gather(proofs, proof)
+    for (const proof of made.proofs) gather(proofs, proof)
+    if (made.is_archived) archived.push(seal.month)
     previous_digest = seal.digest
   }
   for (const proof of (await checkLedger(db)).proofs) gather(proofs, proof)
-  const archived = seals.filter(({ archived_at }) => archived_at !== null)
   return {
     ...reportOf([...proofs.values()]),
     sealed: seals.map(({ month }) => month),
-    archived: archived.map(({ month }) => month),
+    archived,
   }
 }
 
@@ -83,15 +85,17 @@ function readableParts(seal: SealRow, parts: readonly SealPartRow[]): SealPartRo
 
 async function proveMonth(
   tx: Tx,
-  seal: SealRow & { expected: string },
+  { month, expected }: { month: Month; expected: string },
   onRows: (rows: number) => void,
-): Promise<Proof[]> {
-  await tx.run(READ_ONE_SNAPSHOT)
+): Promise<{ proofs: Proof[]; is_archived: boolean }> {
+  await takeSnapshot(tx)
   await tx.run(PREPARE_TO_READ_MONTHS)
-  const { month } = seal
+  // Again: it may have been archived since the months were listed.
+  const seal = (await tx.run(SELECT_SEALS)).find((candidate) => candidate.month === month)
+  if (!seal) throw new Error(`the seal of ${month} is gone`)
   const parts = await tx.run(SELECT_SEAL_PARTS, [`${month}-01`])
   const chained =
-    seal.previous_digest === seal.expected && digestOfSeal({ ...seal, parts }) === seal.digest
+    seal.previous_digest === expected && digestOfSeal({ ...seal, parts }) === seal.digest
   const proofs = [proofOf('seals_form_a_chain', chained, `the seal of ${month}`)]
   for (const name of SEAL_PARTS) {
     const sealed = readableParts(seal, parts).find(({ part }) => part === name)
@@ -101,11 +105,11 @@ async function proveMonth(
     const same = digest === sealed.digest && BigInt(rows) === sealed.rows
     proofs.push(proofOf('sealed_rows_are_unchanged', same, `${name} of ${month}`))
   }
-  if (seal.archived_at) return proofs
+  if (seal.archived_at) return { proofs, is_archived: true }
   const range = rangeOf(month)
   proofs.push(...(await proveRange(tx, range)))
   proofs.push(...(await proveAll(tx, SEALED_PROOFS, { buckets: ALL_BUCKETS, range })))
-  return proofs
+  return { proofs, is_archived: false }
 }
 
 function proofOf(name: string, holds: boolean, what: string): Proof {

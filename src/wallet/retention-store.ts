@@ -38,11 +38,12 @@ export const DROP_OLD_OUTBOX = statement<{ name: string }>(
   'select drop_old_outbox(p_before => $1::timestamptz) as name',
 )
 
-/** Answers nothing where another process has the turn. */
+/** Answers nothing where another process has the turn. One that was taken in the future is nobody's: a clock was wrong. */
 export const TAKE_TURN = statement<{ turn: bigint }>(
   'wallet.take_turn',
   `update ledger_turn
    set turn = turn + 1, taken_at = $2::timestamptz
-   where job = $1::text and taken_at <= $3::timestamptz
+   where job = $1::text
+     and (taken_at <= $3::timestamptz or taken_at > $2::timestamptz + interval '1 hour')
    returning turn`,
 )

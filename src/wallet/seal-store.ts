@@ -9,6 +9,11 @@ export const TRY_SEAL_LOCK = statement<{ locked: boolean }>(
   'select pg_try_advisory_xact_lock(7233004) as locked',
 )
 
+export const TRY_ARCHIVE_LOCK = statement<{ locked: boolean }>(
+  'wallet.try_archive_lock',
+  'select pg_try_advisory_xact_lock(7233005) as locked',
+)
+
 export type SealState = { now: Date; last_sealed: string | null; first_partition: string | null }
 
 export const SELECT_SEAL_STATE = statement<SealState>(
@@ -102,15 +107,19 @@ export const ARCHIVE_MONTH = statement<object>(
   'select archive_ledger_month(p_month => $1::date, p_drop => $2::boolean)',
 )
 
-/** For one transaction: a month is sorted on disk, and what is read as text always reads the same. */
+/**
+ * For one transaction: a month is sorted on disk, a slow disk of ours is waited for, and what is read as text always reads
+ * the same.
+ */
 export const PREPARE_TO_READ_MONTHS: Statement<object> = {
   name: 'wallet.prepare_to_read_months',
   text: `select set_config(name, value, true)
     from (values ('work_mem', '64MB'), ('statement_timeout', '0'), ('lock_timeout', '5s'),
-      ('timezone', 'UTC'), ('datestyle', 'ISO, MDY'), ('bytea_output', 'hex')) as s (name, value)`,
+      ('idle_in_transaction_session_timeout', '0'), ('timezone', 'UTC'), ('datestyle', 'ISO, MDY'),
+      ('bytea_output', 'hex')) as s (name, value)`,
 }
 
-/** Nothing is posted to the month while it is read. Calls of other months do not notice. */
+/** Waits for what is just being posted to the month. Calls of other months do not notice. */
 export function lockMonth(month: Month): Statement<object> {
   const tables = [partitionOf('journal', month), partitionOf('usage_event', month)]
   return {

@@ -1,16 +1,16 @@
 // Seals months: proves a month that is over, writes down where every wallet and account stood at its end, and a digest
-// of its rows that is chained to the seal before it. From then on the month's partitions refuse every row. One
-// transaction for each month, one process at a time.
+// of its rows that is chained to the seal before it. Before it is read, the month is closed: its partitions refuse every
+// row. One month after the other, one process at a time.
 
 import { createHash, hash } from 'node:crypto'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { LedgerMetrics } from '../platform/metrics.ts'
 import type { Job } from '../platform/worker.ts'
 import { ALL_BUCKETS } from './bucket.ts'
 import { type Proof, proveAll, proveRange } from './check.ts'
-import { PRESENT_PROOFS } from './check-store.ts'
+import { PRESENT_PROOFS } from './check-present-store.ts'
 import { type Month, monthAfter, rangeOf } from './months.ts'
 import {
   CLOSE_MONTH,
@@ -63,6 +63,7 @@ export async function sealMonths(
     const month = await nextMonthToSeal(db)
     if (month === undefined) return undefined
     const sealed = await sealMonth(db, month)
+    if (sealed === undefined) continue
     if ('because' in sealed) return sealed
     onSealed(sealed)
   }
@@ -88,45 +89,68 @@ export function sealJob(options: { db: Db; log: Log; metrics: LedgerMetrics }): 
   }
 }
 
-async function nextMonthToSeal(db: Db): Promise<Month | undefined> {
+async function nextMonthToSeal(db: Queryable): Promise<Month | undefined> {
   const [state] = await db.run(SELECT_SEAL_STATE)
   const month = state?.last_sealed ? monthAfter(state.last_sealed) : state?.first_partition
   if (!state || !month) return undefined
   return state.now.getTime() >= rangeOf(month).to.getTime() + QUIET_MS ? month : undefined
 }
 
-async function sealMonth(db: Db, month: Month): Promise<Sealed | Unsealed> {
+/** Undefined where another process has just sealed it. */
+async function sealMonth(db: Db, month: Month): Promise<Sealed | Unsealed | undefined> {
   // A service that stood still has months without a partition: theirs are made, to be closed.
   await db.run(MAKE_PARTITIONS, [rangeOf(month).from, 0])
+  // First closed, then read: a settlement that comes too late is refused at once and keeps nobody waiting.
+  const closed = await inTurn(db, month, (tx) => closeMonth(tx, month))
+  return closed === 'closed' ? await inTurn(db, month, (tx) => sealClosedMonth(tx, month)) : closed
+}
+
+/** One process at a time, and only while the month is the next to be sealed. */
+async function inTurn<Result>(
+  db: Db,
+  month: Month,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result | Unsealed | undefined> {
   return await db.transaction(async (tx) => {
     const [lock] = await tx.run(TRY_SEAL_LOCK)
     if (!lock?.locked) return { month, because: 'another_process_seals' }
-    await tx.run(PREPARE_TO_READ_MONTHS)
-    await tx.run(lockMonth(month))
-    const range = rangeOf(month)
-    const [holds] = await tx.run(COUNT_HOLDS_OF_RANGE, [ALL_BUCKETS, range.from, range.to])
-    if (holds && holds.count > 0n) return { month, because: 'holds_are_open' }
-
-    const values = [ALL_BUCKETS, range.from, range.to]
-    await tx.run(INSERT_WALLET_SEALS, values)
-    await tx.run(INSERT_ACCOUNT_SEALS, values)
-    await requireRight(tx, month)
-    const parts: SealedPart[] = []
-    for (const part of SEAL_PARTS) parts.push({ part, ...(await digestPart(tx, { part, month })) })
-    const previous = (await tx.run(SELECT_SEALS)).at(-1)
-    if (previous && monthAfter(previous.month) !== month) throw new Error(`${month} is out of turn`)
-    const digest = digestOfSeal({ month, previous_digest: previous?.digest ?? NO_SEAL, parts })
-    const first_day = `${month}-01`
-    await tx.run(INSERT_SEAL, [first_day, previous?.digest ?? NO_SEAL, digest])
-    await tx.run(INSERT_SEAL_PARTS, [
-      first_day,
-      parts.map(({ part }) => part),
-      parts.map(({ rows }) => rows),
-      parts.map((part) => part.digest),
-    ])
-    await tx.run(CLOSE_MONTH, [first_day])
-    return { month, digest, parts }
+    return (await nextMonthToSeal(tx)) === month ? await work(tx) : undefined
   })
+}
+
+async function closeMonth(tx: Tx, month: Month): Promise<Unsealed | 'closed'> {
+  await tx.run(lockMonth(month))
+  const range = rangeOf(month)
+  const [holds] = await tx.run(COUNT_HOLDS_OF_RANGE, [ALL_BUCKETS, range.from, range.to])
+  if (holds && holds.count > 0n) return { month, because: 'holds_are_open' }
+  await tx.run(CLOSE_MONTH, [firstDayOf(month)])
+  return 'closed'
+}
+
+async function sealClosedMonth(tx: Tx, month: Month): Promise<Sealed> {
+  await tx.run(PREPARE_TO_READ_MONTHS)
+  const range = rangeOf(month)
+  const values = [ALL_BUCKETS, range.from, range.to]
+  await tx.run(INSERT_WALLET_SEALS, values)
+  await tx.run(INSERT_ACCOUNT_SEALS, values)
+  await requireRight(tx, month)
+  const parts: SealedPart[] = []
+  for (const part of SEAL_PARTS) parts.push({ part, ...(await digestPart(tx, { part, month })) })
+  const previous = (await tx.run(SELECT_SEALS)).at(-1)
+  const previous_digest = previous?.digest ?? NO_SEAL
+  const digest = digestOfSeal({ month, previous_digest, parts })
+  await tx.run(INSERT_SEAL, [firstDayOf(month), previous_digest, digest])
+  await tx.run(INSERT_SEAL_PARTS, [
+    firstDayOf(month),
+    parts.map(({ part }) => part),
+    parts.map(({ rows }) => rows),
+    parts.map((part) => part.digest),
+  ])
+  return { month, digest, parts }
+}
+
+function firstDayOf(month: Month): string {
+  return `${month}-01`
 }
 
 async function requireRight(tx: Tx, month: Month): Promise<void> {

@@ -36,6 +36,7 @@ export const POST_BATCH = statement<PostRow>(
 export const HOLD_STATES = [
   'granted',
   'blocked',
+  'stuck',
   'insufficient',
   'limit_reached',
   'gone',
@@ -53,8 +54,6 @@ export type HoldRow = {
   limit_owner_id: string | null
   /** What a hold that grows could reach at most. */
   ceiling: bigint | null
-  /** Where a hold is to grow: what all calls hold of the wallet. */
-  wallet_held: bigint | null
 }
 
 export const SETTLE_STATES = ['settled', 'late', 'voided', 'gone', 'no_wallet', 'conflict'] as const
@@ -74,7 +73,7 @@ export type LedgerRow = ({ kind: 'settle' } & SettleRow) | ({ kind: 'hold' } & H
 export const LEDGER_BATCH = statement<LedgerRow>(
   'wallet.ledger_batch',
   `select kind, item, state, charged, shortfall, balance_before, balance_after, granted,
-     limit_owner_id, ceiling, wallet_held
+     limit_owner_id, ceiling
    from ledger_batch(
      p_settles => $1::settle_item[],
      p_settle_limits => $2::limit_item[],

@@ -3,7 +3,10 @@
 // An abort is never free, never above the hold, and never leaves one open.
 
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Departure } from '../../src/gateway/departure.ts'
@@ -210,6 +213,31 @@ describe('a client that leaves in the middle of a long answer', () => {
     assert.deepEqual([row.estimated, row.outcome], [false, 'client_left'])
     assert.equal(row.credits_used, costOf(model, { input: promptTokensOf(prompt), output: 300 }))
     assert.equal(gateway.parts.drains.open, 0)
+  })
+
+  test('of a model that may think as it likes is read to its end', async () => {
+    const file = path.join(await mkdtemp(path.join(tmpdir(), 'svc-catalog-')), 'catalog.json')
+    const model = 'anthropic/claude-sonnet-4'
+    const models = { [model]: { upstream_id: 'claude-sonnet-4-6' } }
+    await writeFile(file, JSON.stringify({ models }))
+    const later = await startGateway({ CATALOG_FILE: file })
+    const key = await (await later.customer(1_000_000_000n)).newKey()
+    const prompt = `Hello ${mark()} [[sandbox:tokens=100]] [[sandbox:reasoning=40]] [[sandbox:pace=5]]`
+    const request = openChat(later.url, {
+      key: key.key,
+      model,
+      prompt,
+      dialect: 'anthropic',
+      stream: true,
+      max_tokens: MAX_TOKENS,
+      extra: { thinking: { type: 'adaptive' } },
+    })
+    await leaveAfter(request, { after_bytes: 1_000, after_ms: 5_000 })
+    const row = await onlyUsageOf(later, key.id)
+    assert.deepEqual([row.estimated, row.outcome], [false, 'client_left'])
+    assert.equal(row.credits_used, costOf(model, { input: promptTokensOf(prompt), output: 140 }))
+    await later.close()
+    await rm(path.dirname(file), { recursive: true })
   })
 
   test('of a model that is drained, while too many are drained already, is cancelled', async () => {

@@ -8,9 +8,9 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, type QueryResultRow } from 'pg'
 import { Db } from '../../src/platform/db.ts'
-import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import { atEnd } from './cleanup.ts'
+import { startTestServer } from './test-server.ts'
 
 const TEMPLATE_LOCK = 7_233_002
 
@@ -114,7 +114,7 @@ function databaseUrl(server_url: string, name: string): string {
 
 async function startOwnServer(): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-test-'))
-  const postgres = await startEmbeddedPostgres({ data_dir: folder, log: () => {} })
+  const postgres = await startTestServer(folder)
   atEnd(async () => {
     await postgres.stop()
     rmSync(folder, { recursive: true, force: true })

@@ -45,11 +45,12 @@ await sql(
    create trigger fail_on_bad_row before update on wallet for each row execute function fail_on_bad_row()`,
 )
 
-describe('a wallet that fails in the database', () => {
+// Side by side: they mostly wait for a deadline.
+describe('a wallet that fails in the database', { concurrency: 4 }, () => {
   for (const code of LONG ? [...CODES, ...MORE_CODES] : CODES) {
     it(`with ${code} fails alone, and is charged when the trouble is over`, async () => {
       const [bad = '', ...others] = await makeWallets(db, 1 + OTHERS, 1_000n)
-      const ledger = await makeLedger(url, { lanes: 1, deadline_ms: 1_500 })
+      const ledger = await makeLedger(url, { lanes: 1, deadline_ms: 3_000 })
       const held: Hold = await ledger.hold(holdOf(bad, 100n))
       await sql(url, 'insert into bad_row values ($1, $2)', [bad, code])
       const failing = [

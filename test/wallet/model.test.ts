@@ -28,7 +28,7 @@ import {
 
 const WALLETS = 10
 const OPENING = 10_000n
-const SEQUENCES = LONG ? 2_000 : 60
+const SEQUENCES = LONG ? 2_000 : 30
 const OPERATIONS = LONG ? 200 : 60
 const START_MS = Date.now()
 const HIDDEN_NODE_ID = mintId()

@@ -13,8 +13,10 @@ import { eventually } from '../support/eventually.ts'
 import { type Acknowledged, assertNothingLost, startGateway } from './gateway.ts'
 import { assertBooks, LONG, makeWallets, silent } from './support.ts'
 
-const BANK_SECONDS = LONG ? 60 : 4
-const KILLS = LONG ? 100 : 4
+const BANK_SECONDS = LONG ? 60 : 2
+const KILLS = LONG ? 100 : 3
+/** Of the key and of the app: the cap is the narrower one, and the key's calls for the developer fill what is left. */
+const LIMIT_CREDITS = LONG ? ([60_000, 40_000] as const) : ([15_000, 10_000] as const)
 
 describe('a bank with two processes', () => {
   it('shows the same total in every snapshot while 64 workers move credits', async () => {
@@ -64,8 +66,8 @@ describe('a key limit and an app cap with two processes', () => {
       { kind: 'key', owner_id: mintId(), account_id: developer, period: 'total' },
       { kind: 'app', owner_id: mintId(), account_id: user, period: 'month' },
     ] as const
-    // The cap is the narrower one, and the key's calls for the developer fill what is left of its limit.
-    const limit_credits = [60_000, 40_000]
+    const limit_credits = [...LIMIT_CREDITS]
+    const [of_key, of_app] = LIMIT_CREDITS
     const acknowledged: Acknowledged = new Map()
     const start = (node_id: string, count: number, wallet_id: string) =>
       startGateway(
@@ -83,15 +85,15 @@ describe('a key limit and an app cap with two processes', () => {
       })
       return Number(rows[index]?.spent) > credits
     }
-    await eventually('a part is spent', () => isSpent(1, 10_000), 60_000)
+    await eventually('a part is spent', () => isSpent(1, of_app / 4), 60_000)
     await left.kill()
     left = await start('left', 2, user)
     // Gives back what its earlier life held, as the job would a little later.
     await sql(url, 'delete from gateway_node where beaten_at < now() - interval $$4 s$$')
     await sweepHolds({ db, log: silent, metrics: createMetrics() })
-    await eventually('the cap is spent', () => isSpent(1, 40_000 - 100), 60_000)
+    await eventually('the cap is spent', () => isSpent(1, of_app - 100), 60_000)
     const third = await start('third', 1, developer)
-    await eventually('the limit of the key is spent', () => isSpent(0, 60_000 - 100), 60_000)
+    await eventually('the limit of the key is spent', () => isSpent(0, of_key - 100), 60_000)
     for (const gateway of [left, right, third]) await gateway.stop()
     const [used] = await sql<{ by_key: string; by_app: string }>(
       url,
@@ -105,7 +107,9 @@ describe('a key limit and an app cap with two processes', () => {
       [key, app].map((counter) => ({ spent: String(counter?.spent), held: counter?.held })),
       [used?.by_key, used?.by_app].map((spent) => ({ spent, held: 0n })),
     )
-    console.log(`${used?.by_key} of 60000 by the key, ${used?.by_app} of 40000 through the app`)
+    console.log(
+      `${used?.by_key} of ${of_key} by the key, ${used?.by_app} of ${of_app} through the app`,
+    )
     await assertNothingLost(url, acknowledged)
     await assertBooks(db)
   })

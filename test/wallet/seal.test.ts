@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FrozenClock } from '../../src/platform/clock.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
@@ -125,6 +126,53 @@ describe('a month', () => {
     assert.equal((await sql(url, 'select 1 from ledger_seal')).length, 1)
   })
 
+  it('keeps nobody waiting while it is sealed, not even a settlement that comes too late', async () => {
+    const { url, db, clock, wallet_ids, ledger, travel, call } = await setUp(3)
+    await call()
+    const wallet_id = wallet_ids[0] ?? ''
+    const late = { id: mintWalletId(wallet_id, clock.now()), wallet_id, amount: 100n }
+    await travel(30 * DAY_MS)
+    const slow = openDb(url)
+    after(() => slow.close())
+    const transaction = slow.transaction.bind(slow)
+    const ends: unknown[] = []
+    slow.transaction = (work) =>
+      transaction((tx) => {
+        const run: typeof tx.run = async (statement, values) => {
+          const rows = await tx.run(statement, values)
+          if (statement.name !== 'wallet.insert_wallet_seals') return rows
+          const settled = ledger.settle(chargeOf(late, 50n)).catch(() => 'refused')
+          const others = Promise.all([call(1), call(2)]).then(() => 'settled')
+          for (const end of [settled, others]) ends.push(await Promise.race([end, sleep(5_000)]))
+          return rows
+        }
+        return work({ ...tx, run })
+      })
+    assert.equal((await seal(slow)).sealed.length, 1)
+    assert.deepEqual(ends, ['refused', 'settled'])
+    await assertBooks(db)
+  })
+
+  it('that another process seals while this one begins is no fault', async () => {
+    const { url, db, travel, call } = await setUp()
+    await call()
+    await travel(30 * DAY_MS)
+    const slow = openDb(url)
+    after(() => slow.close())
+    const run = slow.run.bind(slow)
+    let others: Promise<unknown> | undefined
+    slow.run = async (statement, values) => {
+      const rows = await run(statement, values)
+      others ??= seal(db)
+      await others
+      return rows
+    }
+    const { log, lines } = collectLog()
+    await sealJob({ db: slow, log, metrics: createMetrics() }).run(new AbortController().signal)
+    assert.deepEqual(lines(), [])
+    assert.equal((await sql(url, 'select 1 from ledger_seal')).length, 1)
+  })
+
   it('is not sealed when its rows contradict each other, and that is an alarm', async () => {
     const { url, db, travel, call } = await setUp()
     await call()
@@ -166,6 +214,29 @@ describe('a call that begins in one month and is settled in the next', () => {
     await travel(40 * DAY_MS)
     assert.equal((await seal(db)).sealed.length, 1)
     assert.equal((await replayLedger(db)).ok, true)
+  })
+})
+
+describe('the earning of a call that spans two months', () => {
+  it('is missed where it is gone or another', async () => {
+    const { url, db, clock, travel, hold, ledger } = await setUp()
+    await travel(startOfNextMonth(clock.now()).getTime() - clock.now().getTime() - 1_000)
+    const open = await hold()
+    await travel(2_000)
+    await ledger.settle(chargeOf(open, 50n, 40n))
+    await assertBooks(db)
+    await travel(5 * DAY_MS)
+    await seal(db)
+    const damages = ['amount = amount + 1', 'developer_id = id', 'id = developer_id']
+    for (const damage of damages) {
+      await sql(url, 'create table saved as table developer_earning')
+      await sql(url, `update developer_earning set ${damage}`)
+      assert.equal((await replayLedger(db)).ok, false, damage)
+      await sql(url, 'delete from developer_earning')
+      assert.equal((await replayLedger(db)).ok, false)
+      await sql(url, 'insert into developer_earning table saved; drop table saved')
+      assert.equal((await replayLedger(db)).ok, true)
+    }
   })
 })
 
@@ -211,6 +282,32 @@ describe('a sealed month', () => {
     assert.deepEqual(await ledger.settle(chargeOf(again, 50n, 40n)), done)
     await call(1)
     await assertBooks(db)
+  })
+
+  it('refuses every change of its rows and of its seal', async () => {
+    const { url, db, travel, call } = await setUp()
+    await call()
+    await travel(30 * DAY_MS)
+    await seal(db)
+    await call()
+    const [partition] = await sql<{ name: string }>(
+      url,
+      'select tableoid::regclass::text as name from usage_event order by at limit 1',
+    )
+    for (const text of [
+      "update usage_event set model = 'other'",
+      'delete from usage_event',
+      `truncate ${partition?.name}`,
+      'truncate usage_event',
+      'truncate journal',
+      'truncate wallet_seal',
+      'truncate account_seal',
+      'truncate ledger_seal_part',
+      'truncate ledger_seal, ledger_seal_part',
+    ]) {
+      await assert.rejects(sql(url, text), /sealed|seal is never changed|append-only/, text)
+    }
+    assert.equal((await replayLedger(db)).ok, true)
   })
 
   it('refuses a posting with an id of it, and repeats one that it has', async () => {

@@ -7,8 +7,8 @@ import * as fc from 'fast-check'
 import { NO_USAGE } from './answer.ts'
 import { anthropicDialect } from './anthropic.ts'
 import type { ChatEvent } from './chat-types.ts'
-import { findMember, removeMember, replaceValue } from './json-scan.ts'
 import { openAiDialect } from './openai.ts'
+import { keys, values, words } from './test-json.ts'
 
 const created = new Date('2026-11-15T12:00:00Z')
 const svc = {
@@ -169,24 +169,6 @@ function checkOpenAi(text: string, include_usage: boolean): Map<number, Said> {
 }
 
 // An answer is drawn as what is said, then cut into events whose order is drawn too.
-
-const words = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 12 }),
-  fc.constantFrom('', '\n\n', '\r\ndata: x', '"', '\\', '[DONE]', '"model":"x"', '😀'),
-)
-
-// Keys without escapes: V8 14.6 mixes up escaped keys when it parses (nodejs/node#63785), which would show as
-// a difference between two equal texts.
-const keys = fc.string({ maxLength: 6 }).map((key) => key.replaceAll(/["\\]/g, ''))
-const values = fc.letrec((tie) => ({
-  value: fc.oneof(
-    { depthSize: 'small' },
-    words,
-    fc.constantFrom(null, true, 0, -1.5, 1e21),
-    fc.array(tie('value'), { maxLength: 3 }),
-    fc.dictionary(keys, tie('value'), { maxKeys: 3 }),
-  ),
-})).value
 
 const call = fc.record({
   id: fc.uuid(),
@@ -389,50 +371,6 @@ test('an answer that is cut anywhere, translated or relayed, ends well-formed an
             assert.match(text, /"(completion_tokens|output_tokens)":7/)
           }
         }
-      }
-    }),
-  )
-})
-
-const objects = fc.dictionary(
-  fc.oneof(fc.constantFrom('model', 'usage', 'choices', 'x"model'), keys),
-  values,
-)
-
-test('changing one member of a JSON text changes nothing else', () => {
-  fc.assert(
-    fc.property(objects, fc.constantFrom(0, 2), (object, indent) => {
-      const text = JSON.stringify(object, null, indent)
-      const member = findMember(text, 'model')
-      assert.equal(member !== undefined, Object.hasOwn(object, 'model'))
-      if (member === undefined) return
-      assert.deepEqual(
-        JSON.parse(text.slice(member.valueStart, member.valueEnd)),
-        JSON.parse(JSON.stringify(object['model'])),
-      )
-      const renamed = JSON.parse(replaceValue(text, member, '"public"'))
-      assert.deepEqual(renamed, JSON.parse(JSON.stringify({ ...object, model: 'public' })))
-      const { model: _model, ...rest } = object
-      assert.deepEqual(JSON.parse(removeMember(text, member)), JSON.parse(JSON.stringify(rest)))
-    }),
-    { numRuns: 1000 },
-  )
-})
-
-test('a relayed body keeps every other field, and no text makes the relay throw', () => {
-  fc.assert(
-    fc.property(objects, fc.string(), (object, noise) => {
-      const body = JSON.stringify({ ...object, model: 'theirs' })
-      const relayed = JSON.parse(anthropicDialect.relayReply(body, 'ours', svc))
-      assert.deepEqual(relayed, {
-        ...JSON.parse(body),
-        model: 'ours',
-        svc: { credits_used: 1, balance_before: 3, balance_after: 2, billing_mode: 'user' },
-      })
-      for (const dialect of [openAiDialect, anthropicDialect]) {
-        const stream = dialect.openStream({ model: 'm', created, include_usage: false })
-        stream.relay({ name: 'message_start', data: noise })
-        stream.relay({ name: undefined, data: body.slice(0, noise.length * 3) })
       }
     }),
   )

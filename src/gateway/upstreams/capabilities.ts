@@ -3,6 +3,7 @@
 import type { ChatModel } from '../../catalog/models.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { ChatRequest, UserPart } from '../dialects/chat-types.ts'
+import { recordOf } from './json-values.ts'
 
 type Capability = keyof ChatModel['capabilities']
 
@@ -53,9 +54,15 @@ function requireCapability(model: ChatModel, capability: Capability): void {
   )
 }
 
+/** Whether the request asks the model to think. */
 export function thinks({ reasoning }: ChatRequest): boolean {
   if (reasoning === undefined) return false
   return reasoning.kind === 'budget' ? reasoning.tokens > 0 : reasoning.effort !== 'none'
+}
+
+/** Also where it leaves that to the model. Thoughts are paid for, and not all of them are seen. */
+export function mayThink(request: ChatRequest): boolean {
+  return thinks(request) || recordOf(request.original.body['thinking'])['type'] === 'adaptive'
 }
 
 function checkOpenaiOnly(request: ChatRequest): void {

@@ -45,8 +45,9 @@ export async function writeBatch(
 
 /** As the type hold_item has it. */
 function holdRow({ request, deadline_ms }: HoldItem): string {
-  const { id, wallet_id, min_credits, max_credits, held_credits } = request
-  return `${bucketOf(wallet_id)},${id},${wallet_id},${min_credits},${max_credits},${held_credits ?? ''},${deadline_ms}`
+  const { id, wallet_id, min_credits, max_credits, held_credits, waits } = request
+  const growth = `${held_credits ?? ''},${waits ?? ''}`
+  return `${bucketOf(wallet_id)},${id},${wallet_id},${min_credits},${max_credits},${growth},${deadline_ms}`
 }
 
 /** As the type settle_item has it. */

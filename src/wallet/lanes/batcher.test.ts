@@ -124,6 +124,32 @@ describe('a batcher', () => {
     await patient
   })
 
+  it('gives up in time who waits in the queue while a batch is taken apart, and sends it to nobody', async () => {
+    const sent: number[] = []
+    const batcher = make({
+      batch_limit: 8,
+      queues: [
+        { ...LIMITS, batch_limit: 8, give_up_after_ms: 5_000 },
+        { ...LIMITS, name: 'hasty', give_up_after_ms: 100 },
+      ],
+      send: async (items) => {
+        sent.push(...items)
+        await sleep(50)
+        throw new Wanted('refused')
+      },
+    })
+    const patient = Promise.allSettled(range(8).map((item) => batcher.submit(item, 'number')))
+    await sleep(20)
+    const began_at = performance.now()
+    await assert.rejects(batcher.submit(99, 'hasty'), (error) => {
+      return error instanceof ApiError && !(error instanceof GivenUp)
+    })
+    // Fifteen tries of 50 ms are under way, and more than half of them were still to come.
+    assert.ok(performance.now() - began_at < 350)
+    assert.ok((await patient).every(({ status }) => status === 'rejected'))
+    assert.equal(sent.includes(99), false)
+  })
+
   it('takes what undoes an item that is given up while it closes', async () => {
     const undone: number[] = []
     const batcher = make({

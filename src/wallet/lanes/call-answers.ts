@@ -37,6 +37,7 @@ export function readHold(request: HoldRequest, row: HoldRow): Hold {
       throw limitReached(limit, timeOf(id))
     }
     case 'gone':
+    case 'stuck':
     case 'too_late':
     case 'lease_lapsed':
       throw busy(`a hold was refused: ${row.state}`)

@@ -111,7 +111,7 @@ export class CallLedger {
    */
   async grow(hold: Hold, { min_credits, max_credits, ...wait }: GrowthRange): Promise<Growth> {
     const { id, wallet_id, amount: held_credits, spend } = hold
-    const range = { min_credits, max_credits, held_credits }
+    const range = { min_credits, max_credits, held_credits, waits: wait.wait_ms > 0 }
     const request = { id, wallet_id, ...range, ...(spend && { spend }) }
     checkHoldRequest(request)
     const { state, granted } = await this.#askForRoom(request, wait)
@@ -122,7 +122,7 @@ export class CallLedger {
     if (state === 'too_late' || state === 'lease_lapsed')
       throw busy(`a hold did not grow: ${state}`)
     this.#options.metrics.ledger_holds.inc({ state })
-    return { state: state === 'blocked' ? 'blocked' : 'refused' }
+    return { state: state === 'blocked' || state === 'stuck' ? 'blocked' : 'refused' }
   }
 
   /**
@@ -210,7 +210,7 @@ export class CallLedger {
   async #askForRoom(request: HoldRequest, wait: Wait): Promise<HoldRow> {
     const row = await this.#ask(request)
     if (row.state !== 'blocked' || wait.wait_ms === 0) return row
-    const waiter = this.#waiters.enter(request.wallet_id, request.held_credits ?? 0n)
+    const waiter = this.#waiters.enter(request.wallet_id)
     try {
       return await this.#waitForRoom(request, waiter, wait)
     } finally {
@@ -219,22 +219,12 @@ export class CallLedger {
   }
 
   async #waitForRoom(request: HoldRequest, waiter: RoomWaiter, wait: Wait): Promise<HoldRow> {
-    const { wallet_id } = request
     const give_up_at = performance.now() + wait.wait_ms
-    let in_vain = 0
     for (let poll_ms = POLL_START_MS; ; poll_ms = Math.min(POLL_LIMIT_MS, poll_ms * 2)) {
-      if (in_vain > 0) poll_ms = POLL_START_MS
       await this.#waiters.pause(waiter, poll_ms)
       const row = await this.#ask(request)
       if (row.state !== 'blocked' || performance.now() >= give_up_at) return row
-      const all_wait = waiter.held > 0n && this.#waiters.holdAll(wallet_id, row.wallet_held)
-      in_vain = all_wait ? in_vain + 1 : 0
-      // Twice, because one of the others may just be leaving.
-      if (in_vain > 1 || wait.isOver?.() === true) {
-        // In the same step: one gives way, and the others wait for what it gives back.
-        this.#waiters.leave(waiter)
-        return row
-      }
+      if (wait.isOver?.() === true) return row
     }
   }
 

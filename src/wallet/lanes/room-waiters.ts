@@ -3,14 +3,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** `held`: what it holds while it waits. */
-export type RoomWaiter = { wallet_id: string; held: bigint; wake: (() => void) | undefined }
+export type RoomWaiter = { wallet_id: string; wake: (() => void) | undefined }
 
 export class RoomWaiters {
   readonly #waiting = new Map<string, Set<RoomWaiter>>()
 
-  enter(wallet_id: string, held: bigint): RoomWaiter {
-    const waiter = { wallet_id, held, wake: undefined }
+  enter(wallet_id: string): RoomWaiter {
+    const waiter = { wallet_id, wake: undefined }
     const waiting = this.#waiting.get(wallet_id) ?? new Set()
     this.#waiting.set(wallet_id, waiting.add(waiter))
     return waiter
@@ -32,12 +31,5 @@ export class RoomWaiters {
 
   wake(wallet_id: string): void {
     for (const { wake } of this.#waiting.get(wallet_id) ?? []) wake?.()
-  }
-
-  /** Whether all that is held of a wallet is held by those who wait: then nobody is left to give any back. */
-  holdAll(wallet_id: string, wallet_held: bigint | null): boolean {
-    let held = 0n
-    for (const waiter of this.#waiting.get(wallet_id) ?? []) held += waiter.held
-    return held > 0n && held === wallet_held
   }
 }

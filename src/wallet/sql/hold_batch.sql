@@ -3,6 +3,7 @@
 -- block a later small one.) To be called with the wallets locked (ledger_batch). States:
 --   granted        the hold is open; also when the same id asks again
 --   blocked        other open holds are in the way; waiting may help
+--   stuck          other open holds are in the way, and their calls wait as well: this one has to give way
 --   insufficient   the wallet does not have the minimum
 --   limit_reached  a spend limit does not have the minimum; limit_owner_id says whose, the first in the order given
 --   gone           the hold that was to grow is not open any more
@@ -13,12 +14,12 @@
 -- one is raised to min or more. Where it would take more than a quarter of the room, it takes its minimum or an eighth
 -- of the room, whichever is more, and comes back. A hold that has min already stays as it is, so this may be repeated as
 -- well. Where it has less than max, `ceiling` in the answer is what the wallet and the limits could pay for it if
--- nobody else spent anything, and `wallet_held` what all calls hold.
+-- nobody else spent anything.
 -- Any number of limits may bind an item, no counter twice.
 create or replace function hold_batch(
   p_holds hold_item[], p_limits limit_item[], p_node_id uuid, p_lease interval, p_expires_after interval
 ) returns table (
-  item integer, state text, granted bigint, limit_owner_id uuid, ceiling bigint, wallet_held bigint
+  item integer, state text, granted bigint, limit_owner_id uuid, ceiling bigint
 )
 language plpgsql as $$
 declare
@@ -32,9 +33,9 @@ declare
   o_granted bigint[] := array_fill(null::bigint, array[cardinality(p_holds)]);
   o_added bigint[] := array_fill(0::bigint, array[cardinality(p_holds)]);
   o_limit_owner_ids uuid[] := array_fill(null::uuid, array[cardinality(p_holds)]);
-  o_ceilings bigint[] := o_granted; o_wallet_held bigint[] := o_granted;
+  o_ceilings bigint[] := o_granted;
   u_buckets smallint[]; u_ids uuid[]; u_held bigint[];
-  with_limits boolean := p_limits <> '{}'; growing integer := 0; grown integer;
+  with_limits boolean := p_limits <> '{}'; growing integer := 0; grown integer; waiting integer[] := '{}';
   -- After the locks: whoever holds them later has seen what happens here.
   v_now timestamptz := clock_timestamp(); v_now_ms bigint := extract(epoch from v_now) * 1000;
 begin
@@ -112,13 +113,16 @@ begin
       o_limit_owner_ids[r.item] := v_limit_owner_id;
     else
       v_state := 'blocked';
+      if r.waits and own > 0 then
+        waiting := waiting || r.item;
+      end if;
     end if;
     o_states[r.item] := v_state; o_added[r.item] := v_added;
     if v_state = 'granted' then
       o_granted[r.item] := own + v_added;
     end if;
     if r.held_credits > 0 or r.held_credits = 0 and o_granted[r.item] is distinct from r.max_credits then
-      o_ceilings[r.item] := w_posted; o_wallet_held[r.item] := w_held;
+      o_ceilings[r.item] := w_posted;
       if with_limits and l_first is not null then
         for i in l_first..l - 1 loop
           o_ceilings[r.item] := least(o_ceilings[r.item],
@@ -136,7 +140,7 @@ begin
   where w.bucket = u.bucket and w.id = u.id and w.held <> u.held;
 
   if growing > 0 then
-    update hold h set amount = o.granted
+    update hold h set amount = o.granted, wanted = null
     from unnest(p_holds) with ordinality u
     join unnest(o_granted, o_added) with ordinality as o (granted, added, item) on o.item = u.ordinality
     where o.added > 0 and o.granted > o.added and h.bucket = u.bucket and h.id = u.id;
@@ -158,7 +162,8 @@ begin
   select u.bucket, u.id, u.wallet_id, u.granted, p_node_id, v_now + p_expires_after, limits.buckets,
     limits.owner_ids, limits.periods
   from rows from (unnest(p_holds), unnest(o_granted, o_added)) with ordinality
-    as u (bucket, id, wallet_id, min_credits, max_credits, held_credits, deadline_ms, granted, added, item)
+    as u (bucket, id, wallet_id, min_credits, max_credits, held_credits, waits, deadline_ms, granted,
+      added, item)
   left join limits on limits.item = u.item
   where u.added > 0 and u.granted = u.added;
 
@@ -169,8 +174,22 @@ begin
     where o_added[u.item] > 0;
   end if;
 
+  if waiting <> '{}' then
+    update hold h set wanted = u.min_credits
+    from unnest(p_holds) with ordinality u
+    where u.ordinality = any (waiting) and h.bucket = u.bucket and h.id = u.id
+      and h.wanted is distinct from u.min_credits;
+    foreach k in array waiting loop
+      if waits_in_vain(p_holds[k], array(select u from unnest(p_limits) u where u.item = k)) then
+        o_states[k] := 'stuck';
+        -- It ends now: those who wait beside it do not wait in vain.
+        update hold h set wanted = null from unnest(p_holds[k:k]) u where h.bucket = u.bucket and h.id = u.id;
+      end if;
+    end loop;
+  end if;
+
   return query
-  select o.ordinality::integer, o.state, o.granted, o.limit_owner_id, o.ceiling, o.wallet_held
-  from unnest(o_states, o_granted, o_limit_owner_ids, o_ceilings, o_wallet_held) with ordinality
-    as o (state, granted, limit_owner_id, ceiling, wallet_held);
+  select o.ordinality::integer, o.state, o.granted, o.limit_owner_id, o.ceiling
+  from unnest(o_states, o_granted, o_limit_owner_ids, o_ceilings) with ordinality
+    as o (state, granted, limit_owner_id, ceiling);
 end $$;

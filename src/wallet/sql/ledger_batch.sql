@@ -8,7 +8,7 @@ create or replace function ledger_batch(
   p_holds hold_item[], p_hold_limits limit_item[], p_node_id uuid, p_lease interval, p_expires_after interval
 ) returns table (
   kind text, item integer, state text, charged bigint, shortfall bigint, balance_before bigint,
-  balance_after bigint, granted bigint, limit_owner_id uuid, ceiling bigint, wallet_held bigint
+  balance_after bigint, granted bigint, limit_owner_id uuid, ceiling bigint
 )
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -29,13 +29,13 @@ begin
   if p_settles <> '{}' then
     return query
     select 'settle', s.item, s.state, s.charged, s.shortfall, s.balance_before, s.balance_after,
-      null::bigint, null::uuid, null::bigint, null::bigint
+      null::bigint, null::uuid, null::bigint
     from settle_batch(p_settles, p_settle_limits, p_usage) s;
   end if;
   if p_holds <> '{}' then
     return query
     select 'hold', h.item, h.state, null::bigint, null::bigint, null::bigint, null::bigint, h.granted,
-      h.limit_owner_id, h.ceiling, h.wallet_held
+      h.limit_owner_id, h.ceiling
     from hold_batch(p_holds, p_hold_limits, p_node_id, p_lease, p_expires_after) h;
   end if;
 end $$;
