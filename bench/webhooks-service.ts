@@ -76,6 +76,20 @@ export async function startWebhookBench(options: {
       await queueMany(database_url, dead.webhook.id, count)
       worker.kick(SEND_DUE_JOB)
     },
+    /** Time in each statement since the last question, as this process saw it. */
+    statements: async () => {
+      const { values } = await parts.metrics.db_statements.get()
+      const seconds = values.filter((value) => value.metricName?.endsWith('_sum'))
+      const counts = values.filter((value) => value.metricName?.endsWith('_count'))
+      parts.metrics.db_statements.reset()
+      return seconds
+        .map(({ labels, value }, index) => ({
+          name: String(labels.statement),
+          ms: value * 1000,
+          runs: counts[index]?.value ?? 0,
+        }))
+        .sort((a, b) => b.ms - a.ms)
+    },
     stop: async () => {
       await worker.stop()
       await closeParts(parts)

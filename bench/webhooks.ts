@@ -90,6 +90,7 @@ async function throughput(bench: WebhookBench): Promise<void> {
     const own_before = process.cpuUsage()
     const database_before = treeCpu(postgres.pid)
     const began = performance.now()
+    await bench.statements()
     bench.resume()
     await untilArrived(CALLS * 2)
     await bench.untilIdle()
@@ -99,6 +100,9 @@ async function throughput(bench: WebhookBench): Promise<void> {
     console.log(
       `${Math.round(deliveries / seconds)} deliveries/s; CPU of each: ${((own.user + own.system) / deliveries).toFixed(0)} us service, ${((treeCpu(postgres.pid) - database_before) / deliveries).toFixed(0)} us PostgreSQL`,
     )
+    for (const { name, ms, runs } of (await bench.statements()).slice(0, 4)) {
+      console.log(`  ${name}: ${ms.toFixed(0)} ms in ${runs} runs`)
+    }
   }
 }
 

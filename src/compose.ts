@@ -97,7 +97,7 @@ export function compose(options: ComposeOptions) {
 }
 
 export async function closeParts(parts: Parts): Promise<void> {
-  await parts.call_ledger.stop()
+  await Promise.all([parts.call_ledger.stop(), parts.dispatcher.stop()])
   await parts.feed.stop()
   await parts.limits.close()
   parts.mailer.close()
