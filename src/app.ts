@@ -5,6 +5,7 @@ import { resolvePayer } from './access/payer.ts'
 import { authRoutes } from './accounts/routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
+import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
@@ -83,6 +84,6 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   addMethodNotAllowed(app, routes)
 
   await app.ready()
-  documentation.document = buildDocument(app, routes)
+  documentation.document = buildDocument(app, routes, describeEvents())
   return app
 }
