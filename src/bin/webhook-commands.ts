@@ -84,24 +84,26 @@ async function signIn(api: string, given_email: string | undefined): Promise<str
   if (!process.stdin.isTTY) {
     throw new UsageError('set SVC_SESSION to a session token: there is no terminal to ask for one')
   }
-  const email = given_email ?? (await ask('Email: '))
+  const email = given_email ?? (await ask('Email: ')).trim()
   const password = await ask('Password: ', { hidden: true })
   const body = JSON.stringify({ email, password })
   const { session_token } = await askService<{ session_token: string }>(`${api}/auth/login`, body)
   return session_token
 }
 
-/** What is hidden is not shown while it is typed. */
+/** What is hidden is not shown while it is typed: the terminal's own echo is off before the question is seen. */
 async function ask(question: string, { hidden = false } = {}): Promise<string> {
-  process.stderr.write(question)
-  const output = hidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : undefined
   const { stdin: input, stderr } = process
-  const prompt = createInterface({ input, output: output ?? stderr, terminal: true })
-  prompt.on('SIGINT', () => process.exit(1))
-  const answer = await prompt.question('')
-  prompt.close()
-  if (hidden) process.stderr.write('\n')
-  return answer.trim()
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const prompt = createInterface({ input, output: hidden ? nowhere : stderr, terminal: true })
+  // Ctrl-C and Ctrl-D.
+  const giveUp = () => process.exit(1)
+  prompt.on('SIGINT', giveUp).on('close', giveUp)
+  if (hidden) stderr.write(question)
+  const answer = await prompt.question(question)
+  prompt.off('close', giveUp).close()
+  if (hidden) stderr.write('\n')
+  return answer
 }
 
 type ListedApp = { client_id: string; name: string }
