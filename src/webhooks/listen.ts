@@ -10,7 +10,7 @@ import type { EventStream } from '../http/event-stream.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { formatEvent } from '../platform/sse.ts'
-import { type QueuedDelivery, takeForListener } from './delivery-store.ts'
+import { findDueListeners, type QueuedDelivery, takeForListener } from './delivery-store.ts'
 import { readNow } from './log-store.ts'
 import { deliveryName, webhookName } from './names.ts'
 import { deliveryHeaders } from './signature.ts'
@@ -23,8 +23,9 @@ const RETRY_AFTER_S = '5'
 const STOP_WITHIN_MS = 2_000
 
 const LIMITS = {
-  /** Of this process: each asks the database five times a second. */
-  streams: 50,
+  /** Of this process. */
+  streams: 200,
+  /** How often one question for all of them is asked: fan-out in this process wakes them sooner. */
   poll_ms: 200,
   /** How often the terminal is kept alive in the database and its session is looked at. */
   beat_ms: 20_000,
@@ -62,6 +63,7 @@ export class Listeners {
   readonly limits = { ...LIMITS }
   readonly #open = new Map<string, Listener>()
   #count = 0
+  #is_watching = false
   #stopped = false
 
   /** Until the stream ends. Throws only before its first byte. */
@@ -72,6 +74,7 @@ export class Listeners {
       const { webhook, secret } = await this.#create(parts, wanted)
       const listener = new Listener(webhook, { session: wanted.session, secret })
       this.#open.set(webhook.id, listener)
+      if (!this.#is_watching) void this.#watch(parts)
       stream.onLeave(() => listener.end('left'))
       if (this.#stopped) listener.end('stopping')
       await this.#run(parts, listener, stream)
@@ -92,6 +95,22 @@ export class Listeners {
     for (const listener of this.#open.values()) listener.end('stopping')
     const give_up_at = performance.now() + STOP_WITHIN_MS
     while (this.#count > 0 && performance.now() < give_up_at) await wait(10)
+  }
+
+  /** While there is a stream. */
+  async #watch({ db, log }: ListenParts): Promise<void> {
+    this.#is_watching = true
+    for (;;) {
+      await wait(this.limits.poll_ms)
+      if (this.#open.size === 0) break
+      try {
+        for (const id of await findDueListeners(db, [...this.#open.keys()])) this.wake(id)
+      } catch (error) {
+        log.warn({ err: error }, 'terminals cannot be told')
+        for (const listener of this.#open.values()) listener.end('unavailable')
+      }
+    }
+    this.#is_watching = false
   }
 
   #requireRoom(): void {
@@ -127,7 +146,7 @@ export class Listeners {
 
   /** What the stream has no room for is not taken, so nothing waits in memory but one batch. */
   async #relay(parts: ListenParts, listener: Listener, stream: EventStream): Promise<void> {
-    const { poll_ms, beat_ms, total_ms } = this.limits
+    const { beat_ms, total_ms } = this.limits
     const began_at = performance.now()
     let beat_at = began_at
     while (listener.end_reason === undefined) {
@@ -135,12 +154,12 @@ export class Listeners {
       const text = taken.map((delivery) => describeDelivery(parts, listener, delivery)).join('')
       await listener.write(stream, text)
       const now = performance.now()
-      if (now - began_at > total_ms) listener.end('time_limit')
-      if (now - beat_at > beat_ms) {
+      if (now - began_at >= total_ms) listener.end('time_limit')
+      if (now - beat_at >= beat_ms) {
         beat_at = now
         await this.#beat(parts, listener)
       }
-      if (taken.length < DELIVERIES_AT_ONCE) await listener.pause(poll_ms)
+      if (taken.length < DELIVERIES_AT_ONCE) await listener.pause(beat_at + beat_ms - now)
     }
   }
 

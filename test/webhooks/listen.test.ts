@@ -193,6 +193,28 @@ describe('a terminal that listens', () => {
     })
   })
 
+  it('is told for as long as its stream is open, not only for its first minute', async () => {
+    const { developer, client_id, key } = await newDeveloper()
+    await withLimits({ beat_ms: 20 }, async () => {
+      const terminal = await open(developer, { client_id, events: 'usage.completed' })
+      const { id } = await terminal.listening()
+      const at_id = [rowId(id)]
+      await sql(
+        service.database_url,
+        'update webhook set listens_until = now() where id = $1',
+        at_id,
+      )
+      await eventually('it is renewed', async () => {
+        const renewed = 'select id from webhook where id = $1 and listens_until > now()'
+        return (await sql(service.database_url, renewed, at_id)).length === 1
+      })
+      await service.call(key)
+      await service.work()
+      await terminal.waitFor(1)
+      terminal.leave()
+    })
+  })
+
   it('is no webhook that can be listed, read or changed', async () => {
     const { developer, client_id } = await newDeveloper()
     const terminal = await open(developer, { client_id })
@@ -217,7 +239,7 @@ describe('a stream ends', () => {
 
   it('when the session does', async () => {
     const { developer, client_id } = await newDeveloper()
-    await withLimits({ beat_ms: 20, poll_ms: 10 }, async () => {
+    await withLimits({ beat_ms: 20 }, async () => {
       const terminal = await open(developer, { client_id })
       await terminal.listening()
       await service.post('/auth/logout', {}, developer.bearer)
@@ -228,7 +250,7 @@ describe('a stream ends', () => {
 
   it('when the listener is deleted, as it is with its app', async () => {
     const { developer, client_id } = await newDeveloper()
-    await withLimits({ beat_ms: 20, poll_ms: 10 }, async () => {
+    await withLimits({ beat_ms: 20 }, async () => {
       const terminal = await open(developer, { client_id })
       const { id } = await terminal.listening()
       await service.manage(developer).ask('DELETE', `/v1/webhooks/${id}`)
@@ -238,7 +260,7 @@ describe('a stream ends', () => {
 
   it('after a day at the latest', async () => {
     const { developer, client_id } = await newDeveloper()
-    await withLimits({ total_ms: 50, poll_ms: 10 }, async () => {
+    await withLimits({ total_ms: 50, beat_ms: 20 }, async () => {
       const terminal = await open(developer, { client_id })
       assert.equal(await terminal.endReason(), 'time_limit')
     })
