@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { describeSettings } from '../src/config.ts'
 import { readDocument } from '../src/document.ts'
+import { exampleEvent } from '../src/events/event-docs.ts'
+import { EVENT_TYPE_NAMES, EVENT_TYPES, type EventType } from '../src/events/event-types.ts'
 import { ERROR_CODES, errorEntry } from '../src/platform/errors.ts'
 
 export async function generatedFiles(): Promise<Record<string, string>> {
@@ -11,6 +13,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     'docs/connect-an-app.md': embedFiles(readFileSync('docs/connect-an-app.md', 'utf8')),
     'docs/errors.md': describeErrors(),
     'docs/openapi.json': `${JSON.stringify(await readDocument(), null, 2)}\n`,
+    'docs/webhooks.md': embedEvents(embedFiles(readFileSync('docs/webhooks.md', 'utf8'))),
   }
 }
 
@@ -28,4 +31,37 @@ function embedFiles(page: string): string {
     /<!-- (examples\/\S+\.ts) -->\n```ts\n.*?```\n/gs,
     (_, file: string) => `<!-- ${file} -->\n\`\`\`ts\n${readFileSync(file, 'utf8')}\`\`\`\n`,
   )
+}
+
+/** Puts the catalogue of events between its two comments. */
+function embedEvents(page: string): string {
+  const rows = EVENT_TYPE_NAMES.map(
+    (type) => `| [\`${type}\`](#${anchorOf(type)}) | ${EVENT_TYPES[type].summary} |`,
+  )
+  const chapters = EVENT_TYPE_NAMES.map(describeEvent)
+  const table = `| Event | When |\n|---|---|\n${rows.join('\n')}\n`
+  const text = `## Events\n\n${EVENTS_INTRODUCTION}\n\n${table}\n${chapters.join('\n')}`
+  return page.replace(
+    /<!-- events -->.*<!-- \/events -->/s,
+    () => `<!-- events -->\n${text}<!-- /events -->`,
+  )
+}
+
+const EVENTS_INTRODUCTION = `Every body has \`id\` (the same in every attempt), \`type\`, \`created_at\` and \`data\`; \`"test":true\` stands in events that you asked for.
+Generated from \`src/events/event-types.ts\` by \`npm run generate\`.`
+
+function describeEvent(type: EventType): string {
+  const { data, summary } = EVENT_TYPES[type]
+  const fields = Object.entries(data.properties).map(([name, schema]) => {
+    const { type: kind, description = '' } = schema as { type: string; description?: string }
+    return `| \`${name}\` | ${kind} | ${description} |`
+  })
+  const body = JSON.stringify(exampleEvent(type), null, 2)
+  const table = `| Field of \`data\` | Type | Meaning |\n|---|---|---|\n${fields.join('\n')}`
+  return `### ${type}\n\n${summary}\n\n${table}\n\n\`\`\`json\n${body}\n\`\`\`\n`
+}
+
+/** As GitHub makes them. */
+function anchorOf(heading: string): string {
+  return heading.replaceAll('.', '')
 }

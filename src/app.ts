@@ -5,6 +5,7 @@ import { resolvePayer } from './access/payer.ts'
 import { authRoutes } from './accounts/routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
+import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
@@ -21,6 +22,7 @@ import { signInRoutes } from './oauth/sign-in-routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
+import { listenRoutes } from './webhooks/listen-routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
 export type AppOptions = {
@@ -58,11 +60,13 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   connectionRoutes(app, account_parts)
   walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts, request) })
   fundingRoutes(app, { ...parts, readLinkedUser, readConnectedUser })
-  webhookRoutes(app, {
+  const webhook_parts = {
     ...parts,
     url_rules: parts.webhook_client.rules,
     webhooks_per_account_max: config.WEBHOOKS_PER_ACCOUNT_MAX,
-  })
+  }
+  webhookRoutes(app, webhook_parts)
+  listenRoutes(app, webhook_parts)
   deliveryRoutes(app, { ...parts, wakeSenders: parts.delivery_wake.wake })
   usageRoutes(app, parts)
   catalogRoutes(app, parts)
@@ -71,7 +75,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   addMethodNotAllowed(app, routes)
 
   await app.ready()
-  documentation.document = buildDocument(app, routes)
+  documentation.document = buildDocument(app, routes, describeEvents())
   return app
 }
 

@@ -27,6 +27,7 @@ import { readSecretKeys } from './secrets-key.ts'
 import { CallLedger } from './wallet/lanes/call-ledger.ts'
 import { createWebhookClient } from './webhooks/client.ts'
 import { Dispatcher } from './webhooks/dispatcher.ts'
+import { Listeners } from './webhooks/listen.ts'
 
 export type Parts = ReturnType<typeof compose>
 
@@ -71,6 +72,7 @@ export function compose(options: ComposeOptions) {
     webhook_client,
     secret_box,
     dispatcher,
+    listeners: new Listeners(),
     event_wake,
     delivery_wake: new Wake(db, DELIVERIES_CHANNEL),
     upstreams: createProviders(config, http_client),

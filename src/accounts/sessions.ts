@@ -2,6 +2,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import type { SessionPrincipal } from '../http/access.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
@@ -11,6 +12,7 @@ import {
   deleteSessionByDigest,
   deleteSessions,
   findSession,
+  hasOpenSession,
   insertSession,
 } from './store.ts'
 
@@ -66,6 +68,14 @@ export async function findActiveSession(
   // Junk is refused without a query.
   if (!TOKEN_PATTERN.test(token)) return undefined
   return await parts.sessions.find(digestKey(token), () => readSession(parts.db, token))
+}
+
+/** For what outlives the request that it was asked with. */
+export async function isSessionOpen(
+  parts: { db: Db; clock: Clock },
+  session_id: string,
+): Promise<boolean> {
+  return await hasOpenSession(parts.db, session_id, parts.clock.now())
 }
 
 export type RevocationParts = { db: Db; feed: InvalidationFeed }

@@ -82,6 +82,14 @@ const FIND_SESSION = statement<{ id: string; account_id: string; expires_at: Dat
    where token_digest = $1::bytea`,
 )
 
+const FIND_OPEN_SESSION = statement<{ id: string }>(
+  'accounts.find_open_session',
+  `select id
+   from session
+   where id = $1::uuid
+     and expires_at > $2::timestamptz`,
+)
+
 const DELETE_SESSION_BY_DIGEST = statement<{ id: string }>(
   'accounts.delete_session_by_digest',
   `delete from session
@@ -282,6 +290,10 @@ export async function insertSession(
 
 export async function findSession(db: Queryable, token_digest: Buffer) {
   return (await db.run(FIND_SESSION, [token_digest]))[0]
+}
+
+export async function hasOpenSession(db: Queryable, id: string, now: Date): Promise<boolean> {
+  return (await db.run(FIND_OPEN_SESSION, [id, now])).length > 0
 }
 
 export async function deleteSessionByDigest(tx: Tx, token_digest: Buffer): Promise<string[]> {

@@ -20,6 +20,7 @@ import { grantCredits } from '../wallet/postings.ts'
 import { LEDGER_USAGE, runLedgerCommand } from './ledger-commands.ts'
 import { describeStartFault, serve } from './server.ts'
 import { UsageError } from './usage-error.ts'
+import { runWebhookCommand, WEBHOOKS_USAGE } from './webhook-commands.ts'
 
 type Command = {
   usage: string
@@ -87,6 +88,12 @@ const COMMANDS: Record<string, Command> = {
     summary: 'Prove, seal and archive the book; `svc ledger --help` says how. Blocks nobody.',
     takes_options: true,
     run: (args) => runLedgerCommand(args, withParts),
+  },
+  webhooks: {
+    usage: WEBHOOKS_USAGE,
+    summary: 'Send the events of an app to a url of this machine; `svc webhooks --help` says how.',
+    takes_options: true,
+    run: runWebhookCommand,
   },
   sandbox: {
     usage: 'svc sandbox [--port <port>]',

@@ -3,12 +3,12 @@
 
 import { disconnectPolicy } from '../catalog/models.ts'
 import { renderError } from '../http/error-handler.ts'
+import type { EventStream } from '../http/event-stream.ts'
 import { ApiError } from '../platform/errors.ts'
 import { Answer } from './answer.ts'
 import { Departure } from './departure.ts'
 import type { ChatEvent } from './dialects/chat-types.ts'
 import type { DialectStream, SvcNumbers } from './dialects/dialect.ts'
-import type { EventStream } from './event-stream.ts'
 import { HoldGrowth } from './hold-growth.ts'
 import { type ChatCall, type ChatParts, type Order, placeOrder } from './order.ts'
 import { settleCall } from './settlement.ts'

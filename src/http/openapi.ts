@@ -4,7 +4,7 @@
 import swagger from '@fastify/swagger'
 import { type ErrorCode, errorEntry } from '../platform/errors.ts'
 import type { RoutePolicy } from './access.ts'
-import type { OpenApiDocument } from './reference/document.ts'
+import type { OpenApiDocument, PathItem } from './reference/document.ts'
 import type { App } from './server.ts'
 
 export type DeclaredRoute = {
@@ -98,8 +98,12 @@ export async function collectRoutes(app: App, public_url: string): Promise<Decla
   return routes
 }
 
-/** The finished document. Call once every route is there. */
-export function buildDocument(app: App, routes: readonly DeclaredRoute[]): OpenApiDocument {
+/** The finished document. Call once every route is there. `webhooks` is what the service sends by itself. */
+export function buildDocument(
+  app: App,
+  routes: readonly DeclaredRoute[],
+  webhooks: Record<string, PathItem>,
+): OpenApiDocument {
   const document = app.swagger() as unknown as Document
   document.components = {
     ...document.components,
@@ -111,7 +115,7 @@ export function buildDocument(app: App, routes: readonly DeclaredRoute[]): OpenA
     const operation = document.paths[path]?.[route.method.toLowerCase()]
     if (operation) describePolicy(operation, route)
   }
-  return document
+  return { ...document, webhooks }
 }
 
 function describePolicy(operation: Operation, route: DeclaredRoute): void {
@@ -178,6 +182,7 @@ const TAGS: [string, string][] = [
   ['OAuth', 'For OAuth libraries. Users are sent to `/oauth/authorize`.'],
   ['Connected apps', 'What a user lets apps spend.'],
   ['Webhooks', 'Being told of what happens, by signed requests to an address of yours.'],
+  ['Events', 'What webhooks are sent.'],
   ['Wallet', 'Credits: what is there and what moved.'],
   ['Operations', 'For those who run the service.'],
 ]

@@ -6,7 +6,7 @@ import { HttpFailure } from '../platform/http-call.ts'
 import { NameNotFound } from '../platform/name-lookup.ts'
 import { BLOCKED_ADDRESS } from '../platform/public-address.ts'
 
-const OUTCOMES = [
+export const OUTCOMES = [
   'delivered',
   /** A status that is neither 2xx, 3xx nor 410. */
   'http_error',

@@ -99,6 +99,13 @@ const CANCEL = statement<{ id: string }>(
    returning d.id`,
 )
 
+const FIND_DUE_LISTENERS = statement<{ id: string }>(
+  'webhooks.find_due_listeners',
+  `select l.id
+   from unnest($1::uuid[]) as l (id)
+   where exists (select 1 from webhook_delivery d where d.webhook_id = l.id and d.due_at is not null)`,
+)
+
 // Oldest first: a terminal shows what happened in its order.
 const TAKE_FOR_LISTENER = statement<QueuedDelivery>(
   'webhooks.take_for_listener',
@@ -185,6 +192,11 @@ export async function cancelDeliveries(
   deliveries: readonly { id: string; created_at: Date }[],
 ): Promise<void> {
   await db.run(CANCEL, [deliveries.map((one) => one.id), deliveries.map((one) => one.created_at)])
+}
+
+/** Those of the terminals for which something waits. */
+export async function findDueListeners(db: Queryable, ids: readonly string[]): Promise<string[]> {
+  return (await db.run(FIND_DUE_LISTENERS, [ids])).map((row) => row.id)
 }
 
 export async function takeForListener(

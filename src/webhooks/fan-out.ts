@@ -15,6 +15,7 @@ import {
   takeEvents,
 } from './delivery-store.ts'
 import { type Dispatcher, LEASE_MS } from './dispatcher.ts'
+import type { Listeners } from './listen.ts'
 import { RETRIES } from './retries.ts'
 
 /** Rows of the outbox in one transaction. */
@@ -29,6 +30,8 @@ export type FanOutParts = {
   clock: Clock
   log: Log
   metrics: WebhookMetrics
+  /** Where this process also serves terminals that listen. */
+  listeners?: Pick<Listeners, 'wake'>
 }
 
 type Webhook = TakenEvents['webhooks'][number]
@@ -40,7 +43,8 @@ export async function fanOut(parts: FanOutParts, signal?: AbortSignal): Promise<
   }
 }
 
-async function fanOutOnce({ db, dispatcher, clock, log, metrics }: FanOutParts): Promise<number> {
+async function fanOutOnce(parts: FanOutParts): Promise<number> {
+  const { db, dispatcher, clock, log, metrics } = parts
   const { taken, fresh, webhooks } = await db.transaction(async (tx) => {
     const { taken, events, webhooks } = await takeEvents(tx, BATCH_SIZE)
     if (events.length === 0) return { taken, fresh: [], webhooks }
@@ -59,8 +63,9 @@ async function fanOutOnce({ db, dispatcher, clock, log, metrics }: FanOutParts):
   const targets = new Map(webhooks.map((webhook) => [webhook.id, webhook]))
   for (const { leased, ...delivery } of fresh) {
     const target = targets.get(delivery.webhook_id)
-    if (!target || target.url === null) continue
-    if (leased) dispatcher.offer({ ...delivery, attempts: 0, retries_left: RETRIES }, target)
+    if (!target) continue
+    if (target.url === null) parts.listeners?.wake(target.id)
+    else if (leased) dispatcher.offer({ ...delivery, attempts: 0, retries_left: RETRIES }, target)
     else dispatcher.noteBacklog(target.id)
   }
   return taken

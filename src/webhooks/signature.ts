@@ -23,6 +23,8 @@ export function mintWebhookSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }
 
+export const SECRET_PATTERN = `^${SECRET_PREFIX}[A-Za-z0-9+/]{43}=$`
+
 /**
  * During a rotation `X-Svc-Signature`, which has room for one signature, stays with the previous secret, so that no
  * receiver breaks at that moment; the new secret's is in `X-Svc-Signature-Next`. `webhook-signature` carries both.

@@ -44,7 +44,8 @@ const FIND_APP = statement<{ id: string; developer_id: string }>(
   'select id, developer_id from app where client_id = $1::text for share',
 )
 
-// Two statements: the count of one that waited for the lock itself would be from before the wait.
+// Two statements: the count of one that waited for the lock itself would be from before the wait. A terminal that is
+// gone without having said so does not count.
 const LOCK_DEVELOPER = statement<object>(
   'webhooks.lock_developer',
   'select id from account where id = $1::uuid for no key update',
@@ -53,7 +54,9 @@ const LOCK_DEVELOPER = statement<object>(
 const COUNT = statement<{ webhooks: number }>(
   'webhooks.count',
   `select count(*)::integer as webhooks from webhook
-   where developer_id = $1::uuid and (url is null) = $2::boolean`,
+   where developer_id = $1::uuid
+     and (url is null) = $2::boolean
+     and (listens_until is null or listens_until > ledger_now())`,
 )
 
 const INSERT = statement<WebhookRow>(
@@ -143,6 +146,14 @@ const SWITCH_OFF_FAILING = statement<{
      and f.failed_events >= $1::integer
      and greatest(f.failing_since, w.active_since) <= ledger_now() - $2::integer * interval '1 second'
    returning w.id, w.url, w.developer_id, f.failed_events::bigint as failed_events`,
+)
+
+const RENEW_LISTENER = statement<{ id: string }>(
+  'webhooks.renew_listener',
+  `update webhook
+   set listens_until = ledger_now() + $2::integer * interval '1 millisecond'
+   where id = $1::uuid and listens_until is not null
+   returning id`,
 )
 
 const DELETE_PAST_LISTENERS = statement<{ id: string }>(
@@ -257,6 +268,11 @@ export async function switchOffFailing(
   rule: { events: number; seconds: number },
 ): Promise<{ id: string; url: string; developer_id: string; failed_events: bigint }[]> {
   return await tx.run(SWITCH_OFF_FAILING, [rule.events, rule.seconds])
+}
+
+/** False: it has been deleted. */
+export async function renewListener(db: Queryable, id: string, for_ms: number): Promise<boolean> {
+  return (await db.run(RENEW_LISTENER, [id, for_ms])).length > 0
 }
 
 /** Listeners that are gone, counts that nobody asks for, secrets whose overlap is over. */

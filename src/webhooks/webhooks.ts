@@ -51,18 +51,22 @@ export async function createWebhook(
   return await insertOne(parts, developer_id, { ...wanted, url, listens_until: null })
 }
 
-/** A terminal that is told until `listens_until`, instead of an address. */
+/** A terminal that is told until `listens_until`, instead of an address. It may come back with the secret it had. */
 export async function createListener(
   parts: WebhookParts,
   developer_id: string,
-  wanted: { client_id: string; events: readonly string[]; listens_until: Date },
+  wanted: Omit<WantedWebhook, 'url'> & { listens_until: Date; secret?: string | undefined },
 ): Promise<{ webhook: WebhookRow; secret: string }> {
   return await insertOne(parts, developer_id, { ...wanted, url: null })
 }
 
 const LISTENERS_PER_ACCOUNT_MAX = 10
 
-type WantedRow = Omit<WantedWebhook, 'url'> & { url: string | null; listens_until: Date | null }
+type WantedRow = Omit<WantedWebhook, 'url'> & {
+  url: string | null
+  listens_until: Date | null
+  secret?: string | undefined
+}
 
 async function insertOne(parts: WebhookParts, developer_id: string, wanted: WantedRow) {
   const { client_id, url, listens_until } = wanted
@@ -70,7 +74,7 @@ async function insertOne(parts: WebhookParts, developer_id: string, wanted: Want
   const low_balance_threshold = requireThreshold(wanted.low_balance_threshold) ?? null
   const now = parts.clock.now()
   const id = mintId({ at: now })
-  const secret = mintWebhookSecret()
+  const secret = wanted.secret ?? mintWebhookSecret()
   const webhook = await parts.db.transaction(async (tx) => {
     const app = await findAppOfClient(tx, client_id)
     if (!app) throw new ApiError('not_found', { message: 'There is no app with this client_id.' })

@@ -8,7 +8,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
-import { EventStream } from '../../src/gateway/event-stream.ts'
+import { EventStream } from '../../src/http/event-stream.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { eventually } from '../support/eventually.ts'
 import {

@@ -116,6 +116,8 @@ export type OpenApiDocument = {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
   readonly tags?: readonly { readonly name: string; readonly description?: string }[]
   readonly paths?: Readonly<Record<string, PathItem>>
+  /** What the service sends by itself, by the name of the event. */
+  readonly webhooks?: Readonly<Record<string, PathItem>>
   readonly security?: readonly SecurityRequirement[]
   readonly components?: {
     readonly schemas?: Readonly<Record<string, Schema>>

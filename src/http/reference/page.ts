@@ -3,6 +3,7 @@
 import type { ErrorBody, ErrorRow } from '../errors-page.ts'
 import { type Html, html } from '../html.ts'
 import { type EndpointGroup, groupEndpoints, type OpenApiDocument } from './document.ts'
+import { listEvents, renderEventLinks, renderEvents } from './events.ts'
 import { ERRORS_PATH, REFERENCE_PATH, renderDocumentation } from './frame.ts'
 import { renderMarkdown } from './markdown.ts'
 import { type Reading, renderMethod, renderOperation } from './operation.ts'
@@ -21,6 +22,7 @@ export type ReferenceOptions = {
 
 export function renderReference(document: OpenApiDocument, options: ReferenceOptions): string {
   const groups = groupEndpoints(document)
+  const events = listEvents(document)
   const schemes = renderSchemes(document)
   const reading: Reading = {
     document,
@@ -32,10 +34,12 @@ export function renderReference(document: OpenApiDocument, options: ReferenceOpt
     path: REFERENCE_PATH,
     title: document.info.title,
     description: `Every endpoint of ${document.info.title}, with examples.`,
-    nav: renderNavigation(groups, schemes !== undefined),
+    nav: html`${renderNavigation(groups, schemes !== undefined)}
+${renderEventLinks(events)}`,
     body: html`${renderIntroduction(reading, options.document_url)}
 ${schemes}
-${groups.map((group) => renderGroup(reading, group))}`,
+${groups.map((group) => renderGroup(reading, group))}
+${renderEvents(document, events)}`,
   })
 }
 

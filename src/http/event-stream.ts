@@ -74,6 +74,12 @@ export class EventStream {
   end(): void {
     this.#reply.raw.end()
   }
+
+  /** For an end that cannot wait until the client has read what was sent. */
+  endNow(): void {
+    if (this.#reply.raw.writableNeedDrain) this.#reply.raw.destroy()
+    else this.end()
+  }
 }
 
 /** Also when it will never be, because the client has left. */
