@@ -71,11 +71,10 @@ create table webhook_delivery (
   event_id uuid not null,
   event_type text not null,
   body text not null,
-  primary key (id, created_at),
+  primary key (webhook_id, id, created_at),
   constraint webhook_delivery_is_due_while_pending check ((status = 'pending') = (due_at is not null)),
   constraint webhook_delivery_time_of_delivery check ((status = 'delivered') <= (delivered_at is not null))
 ) partition by range (created_at);
-create index webhook_delivery_by_webhook on webhook_delivery (webhook_id, id);
 create index webhook_delivery_due on webhook_delivery (webhook_id, due_at) where due_at is not null;
 create index webhook_delivery_failed on webhook_delivery (webhook_id, id) where status = 'failed';
 

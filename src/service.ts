@@ -21,7 +21,7 @@ import { migrate } from './platform/migrate.ts'
 import { OpenSet } from './platform/open-set.ts'
 import { type Job, Worker } from './platform/worker.ts'
 import { postKeptJob, prepareLedger, walletJobs } from './wallet/jobs.ts'
-import { FAN_OUT_JOB, prepareWebhooks, SEND_DUE_JOB, webhookJobs } from './webhooks/jobs.ts'
+import { prepareWebhooks, wakeOnNews, webhookJobs } from './webhooks/jobs.ts'
 
 /** How long a database that is still starting is waited for. */
 const DATABASE_WAIT_MS = 60_000
@@ -131,29 +131,12 @@ async function unlessAborted<Result>(
 }
 
 async function startWork(parts: Parts, worker: Worker): Promise<void> {
-  if (parts.config.ROLE !== 'api') wakeOnEvents(parts, worker)
+  if (parts.config.ROLE !== 'api') wakeOnNews(parts, worker)
   await parts.feed.start()
   await prepareLedger(parts)
   await prepareWebhooks(parts)
   await parts.call_ledger.start()
   worker.start(jobsOf(parts, () => worker.kick(SEND_MAIL_JOB)))
-}
-
-/** Here events are read and deliveries sent: whoever has news, in this process or another, wakes the jobs. */
-function wakeOnEvents(
-  { event_wake, delivery_wake, dispatcher, feed }: Parts,
-  worker: Worker,
-): void {
-  const sendDue = () => worker.kick(SEND_DUE_JOB)
-  const work = [
-    { wake: event_wake, run: () => worker.kick(FAN_OUT_JOB) },
-    { wake: delivery_wake, run: sendDue },
-  ]
-  for (const { wake, run } of work) {
-    wake.workHere(run)
-    feed.alsoListen(wake.channel, run)
-  }
-  dispatcher.onRoom(sendDue)
 }
 
 /** Every response that is not complete yet: what a stop waits for. */

@@ -64,15 +64,15 @@ const QUEUE = statement<{ id: string }>(
      ledger_now() + d.leased::integer * $9::integer * interval '1 millisecond', 'pending', $10::smallint
    from unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::boolean[])
      as d (id, created_at, webhook_id, event_id, event_type, body, leased)
-   on conflict (id, created_at) do nothing
+   on conflict (webhook_id, id, created_at) do nothing
    returning id`,
 )
 
 const CLAIM = statement<QueuedDelivery>(
   'webhooks.claim',
   `select id, created_at, webhook_id, event_id, event_type, body, attempts, retries_left
-   from claim_deliveries(p_after => $1::uuid, p_full => $2::uuid[], p_webhooks => $3::integer, p_each => $4::integer,
-     p_lease => $5::integer * interval '1 millisecond')`,
+   from claim_deliveries(p_after => $1::uuid, p_known => $2::uuid[], p_rooms => $3::integer[],
+     p_first => $4::integer, p_webhooks => $5::integer, p_lease => $6::integer * interval '1 millisecond')`,
 )
 
 const FIND_TARGETS = statement<Target>(
@@ -87,15 +87,16 @@ const FIND_TARGETS = statement<Target>(
 const FINISH = statement<{ delivery_id: string; new_status: DeliveryStatus }>(
   'webhooks.finish',
   `select delivery_id, new_status
-   from finish_deliveries(p_items => $1::json, p_stats => $2::json)`,
+   from finish_deliveries(p_items => $1::json, p_stats => $2::json, p_first => $3::timestamptz,
+     p_last => $4::timestamptz)`,
 )
 
 const CANCEL = statement<{ id: string }>(
   'webhooks.cancel',
   `update webhook_delivery d
    set status = 'cancelled', due_at = null
-   from unnest($1::uuid[], $2::timestamptz[]) as c (id, created_at)
-   where d.id = c.id and d.created_at = c.created_at and d.status = 'pending'
+   from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as c (webhook_id, id, created_at)
+   where d.webhook_id = c.webhook_id and d.id = c.id and d.created_at = c.created_at and d.status = 'pending'
    returning d.id`,
 )
 
@@ -119,7 +120,7 @@ const TAKE_FOR_LISTENER = statement<QueuedDelivery>(
      update webhook_delivery d
      set status = 'delivered', due_at = null, delivered_at = ledger_now(), attempts = 1
      from due
-     where d.id = due.id and d.created_at = due.created_at
+     where d.webhook_id = $1::uuid and d.id = due.id and d.created_at = due.created_at
      returning d.*
    )
    select id, created_at, webhook_id, event_id, event_type, body, attempts, retries_left from taken order by id`,
@@ -160,18 +161,26 @@ export async function queueDeliveries(
   return new Set(rows.map((row) => row.id))
 }
 
+/** `rooms` says how many of each webhook. */
 export async function claimDeliveries(
   db: Queryable,
   claim: {
     after: string
-    full: readonly string[]
+    rooms: { first: number; known: ReadonlyMap<string, number> }
     webhooks: number
-    each: number
     lease_ms: number
   },
 ): Promise<QueuedDelivery[]> {
-  const { after, full, webhooks, each, lease_ms } = claim
-  return await db.run(CLAIM, [after, full, webhooks, each, lease_ms])
+  const { after, rooms, webhooks, lease_ms } = claim
+  const { first, known } = rooms
+  return await db.run(CLAIM, [
+    after,
+    [...known.keys()],
+    [...known.values()],
+    first,
+    webhooks,
+    lease_ms,
+  ])
 }
 
 /** Those that are on and still there. */
@@ -181,17 +190,27 @@ export async function findTargets(db: Queryable, ids: readonly string[]): Promis
 
 export async function finishDeliveries(
   db: Queryable,
-  items: readonly object[],
+  items: readonly { created_at: Date }[],
   stats: readonly object[],
 ): Promise<{ delivery_id: string; new_status: DeliveryStatus }[]> {
-  return await db.run(FINISH, [JSON.stringify(items), JSON.stringify(stats)])
+  const times = items.map((item) => item.created_at.getTime())
+  return await db.run(FINISH, [
+    JSON.stringify(items),
+    JSON.stringify(stats),
+    new Date(Math.min(...times)),
+    new Date(Math.max(...times)),
+  ])
 }
 
 export async function cancelDeliveries(
   db: Queryable,
-  deliveries: readonly { id: string; created_at: Date }[],
+  deliveries: readonly Pick<QueuedDelivery, 'webhook_id' | 'id' | 'created_at'>[],
 ): Promise<void> {
-  await db.run(CANCEL, [deliveries.map((one) => one.id), deliveries.map((one) => one.created_at)])
+  await db.run(CANCEL, [
+    deliveries.map((one) => one.webhook_id),
+    deliveries.map((one) => one.id),
+    deliveries.map((one) => one.created_at),
+  ])
 }
 
 /** Those of the terminals for which something waits. */

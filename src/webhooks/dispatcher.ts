@@ -24,14 +24,15 @@ const SEND_WITHIN_MS = 45_000
 const RUNNING_MAX = 256
 /** Attempts at once of one webhook. */
 const AT_ONCE = { first: 8, min: 1, max: 64 }
-/** What waits in memory of one webhook: this, and twice what it sends at once. */
-const WAITING = 32
+const WAITING = 16
 const RESULTS_IN_BATCH = 500
 const SECRETS_KEPT = 1_000
 const LEARNED_KEPT = 10_000
 /** How long a stop waits for attempts that are on their way. */
 const STOP_WITHIN_MS = 5_000
 const WRITE_RETRY_MS = 500
+/** Nobody waits for what is written: what comes back within this time is written together. */
+const WRITE_GAP_MS = 40
 
 export type DispatcherOptions = {
   db: Db
@@ -41,6 +42,9 @@ export type DispatcherOptions = {
   log: Log
   metrics: WebhookMetrics
 }
+
+/** How many more deliveries each webhook takes. */
+export type Rooms = { first: number; known: ReadonlyMap<string, number> }
 
 type Waiting = { delivery: QueuedDelivery; send_before: number }
 type Lane = {
@@ -53,7 +57,7 @@ type Lane = {
 }
 
 type Result = {
-  item: { id: string } & Record<string, unknown>
+  item: { id: string; created_at: Date } & Record<string, unknown>
   counted: { webhook_id: string; delivered: boolean; is_first: boolean; duration_ms: number }
 }
 
@@ -81,12 +85,17 @@ export class Dispatcher implements Forgetful {
   roomFor(webhook_id: string): number {
     if (this.#stopped) return 0
     const lane = this.#lanes.get(webhook_id)
-    return lane ? capacityOf(lane) - lane.waiting.length : WAITING
+    return lane ? capacityOf(lane.at_once) - lane.waiting.length : this.#firstRoom(webhook_id)
   }
 
-  /** Webhooks that take no `count` more. */
-  withoutRoom(count: number): string[] {
-    return [...this.#lanes.keys()].filter((id) => this.roomFor(id) < count)
+  /** Of webhooks with something to send: how many more each takes. Any other takes `first`. */
+  rooms(): Rooms {
+    const known = new Map([...this.#lanes.keys()].map((id) => [id, this.roomFor(id)]))
+    return { first: capacityOf(AT_ONCE.first), known }
+  }
+
+  #firstRoom(webhook_id: string): number {
+    return capacityOf(this.#learned.get(webhook_id) ?? AT_ONCE.first)
   }
 
   /** The process as a whole has something to do for now. */
@@ -209,6 +218,7 @@ export class Dispatcher implements Forgetful {
     const retry_after_ms = outcome === 'gone' ? null : retryAfterMs(retries_left)
     this.#record({
       item: {
+        webhook_id: target.id,
         id,
         created_at,
         at,
@@ -236,26 +246,25 @@ export class Dispatcher implements Forgetful {
 
   #record(result: Result): void {
     this.#results.push(result)
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined
-    })
+    this.#writing ??= this.#write()
   }
 
   async #write(): Promise<void> {
     while (this.#results.length > 0) {
-      // One turn of the event loop, so that answers which arrived together are written together.
-      await new Promise(setImmediate)
+      if (this.#results.length < RESULTS_IN_BATCH && !this.#stopped) await sleep(WRITE_GAP_MS)
       const batch = this.#results.splice(0, RESULTS_IN_BATCH)
       try {
         await this.#writeBatch(batch)
       } catch (error) {
         this.#options.log.warn({ err: error, results: batch.length }, 'attempts not written yet')
         // Without a result they are sent again when their lease is over: to a stop that is soon enough.
-        if (this.#stopped) return
+        if (this.#stopped) break
         this.#results.unshift(...batch)
         await sleep(WRITE_RETRY_MS)
       }
     }
+    // Here, and not when the promise is settled: what comes back in between would wait for nobody.
+    this.#writing = undefined
   }
 
   async #writeBatch(batch: readonly Result[]): Promise<void> {
@@ -266,6 +275,7 @@ export class Dispatcher implements Forgetful {
   }
 }
 
-function capacityOf(lane: Lane): number {
-  return WAITING + 2 * lane.at_once
+/** What waits in memory: little of a webhook that fails, because a lease that ends unused was for nothing. */
+function capacityOf(at_once: number): number {
+  return WAITING + 12 * at_once
 }

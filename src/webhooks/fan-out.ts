@@ -38,8 +38,8 @@ type Webhook = TakenEvents['webhooks'][number]
 
 /** Until nothing new is left. What is queued is sent by this process, as far as it has room. */
 export async function fanOut(parts: FanOutParts, signal?: AbortSignal): Promise<void> {
-  while (!signal?.aborted) {
-    if ((await fanOutOnce(parts)) < BATCH_SIZE) return
+  for (;;) {
+    if ((await fanOutOnce(parts)) < BATCH_SIZE || signal?.aborted) return
   }
 }
 

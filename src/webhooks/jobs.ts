@@ -1,11 +1,13 @@
 // Background work of webhooks: reads the outbox, sends what is due, keeps the log to its time.
 
 import { queueNotice } from '../accounts/notices.ts'
+import type { Wake } from '../events/wake.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
+import type { InvalidationFeed } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import type { WebhookMetrics } from '../platform/metrics.ts'
-import { type Job, runAtStart } from '../platform/worker.ts'
+import { type Job, runAtStart, type Worker } from '../platform/worker.ts'
 import {
   cancelDeliveries,
   claimDeliveries,
@@ -13,7 +15,7 @@ import {
   keepWebhookPartitions,
   type QueuedDelivery,
 } from './delivery-store.ts'
-import { type Dispatcher, LEASE_MS } from './dispatcher.ts'
+import { type Dispatcher, LEASE_MS, type Rooms } from './dispatcher.ts'
 import { fanOut, KEPT_DAYS } from './fan-out.ts'
 import { forgetOldWebhookRows, switchOffFailing } from './store.ts'
 
@@ -26,7 +28,6 @@ const KEEP_EVERY_MS = 600_000
 const SWITCH_OFF_EVERY_MS = 600_000
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 const WEBHOOKS_PER_CLAIM = 64
-const DELIVERIES_PER_CLAIM = 32
 /** Only failures for three days, of this many events. */
 const SWITCH_OFF = { events: 20, seconds: 3 * 86_400 }
 
@@ -52,6 +53,26 @@ export function webhookJobs(parts: WebhookJobParts): Job[] {
   ]
 }
 
+type WakeParts = Pick<WebhookJobParts, 'dispatcher'> & {
+  event_wake: Wake
+  delivery_wake: Wake
+  feed: InvalidationFeed
+}
+
+/** Whoever has news, in this process or another, wakes the jobs of this one. */
+export function wakeOnNews(parts: WakeParts, worker: Worker): void {
+  const sendDue = () => worker.kick(SEND_DUE_JOB)
+  const work = [
+    { wake: parts.event_wake, run: () => worker.kick(FAN_OUT_JOB) },
+    { wake: parts.delivery_wake, run: sendDue },
+  ]
+  for (const { wake, run } of work) {
+    wake.workHere(run)
+    parts.feed.alsoListen(wake.channel, run)
+  }
+  parts.dispatcher.onRoom(sendDue)
+}
+
 /** At every start: without the partitions of today nothing can be queued, and events wait in the outbox. */
 export async function prepareWebhooks(parts: Pick<WebhookJobParts, 'db' | 'log'>): Promise<void> {
   await runAtStart('webhooks.keep', parts.log, () => keepWebhookLog(parts))
@@ -71,26 +92,27 @@ export async function keepWebhookLog({
 /** Claims webhook after webhook what is due, as far as there is room to send it. */
 export async function sendDue(parts: WebhookJobParts, signal?: AbortSignal): Promise<void> {
   const { db, dispatcher } = parts
-  let after = NO_ID
-  while (!signal?.aborted && !dispatcher.is_full) {
+  for (let after = NO_ID; !dispatcher.is_full; ) {
+    const rooms = dispatcher.rooms()
     const claimed = await claimDeliveries(db, {
       after,
-      full: dispatcher.withoutRoom(DELIVERIES_PER_CLAIM),
+      rooms,
       webhooks: WEBHOOKS_PER_CLAIM,
-      each: DELIVERIES_PER_CLAIM,
       lease_ms: LEASE_MS,
     })
-    if (claimed.length === 0) return
-    await offerAll(parts, claimed)
+    await offerAll(parts, claimed, rooms)
     const last = claimed.at(-1)
-    if (last) after = last.webhook_id
+    if (!last || signal?.aborted) return
+    after = last.webhook_id
   }
 }
 
 async function offerAll(
   { db, dispatcher }: WebhookJobParts,
   claimed: readonly QueuedDelivery[],
+  rooms: Rooms,
 ): Promise<void> {
+  if (claimed.length === 0) return
   const by_webhook = Map.groupBy(claimed, (delivery) => delivery.webhook_id)
   const targets = await findTargets(db, [...by_webhook.keys()])
   const known = new Map(targets.map((target) => [target.id, target]))
@@ -102,7 +124,8 @@ async function offerAll(
       continue
     }
     for (const delivery of deliveries) dispatcher.offer(delivery, target)
-    if (deliveries.length === DELIVERIES_PER_CLAIM) dispatcher.noteBacklog(webhook_id)
+    const asked_for = rooms.known.get(webhook_id) ?? rooms.first
+    if (deliveries.length >= asked_for) dispatcher.noteBacklog(webhook_id)
   }
   // Of webhooks that were switched off or deleted.
   if (unwanted.length > 0) await cancelDeliveries(db, unwanted)
@@ -120,7 +143,7 @@ export async function switchOffDeadWebhooks(parts: WebhookJobParts): Promise<voi
         words: [
           `For three days nothing that we sent to ${url} has arrived: ${failed_events} events failed.`,
           'So we switched the webhook off. Its log says why each attempt failed.',
-          'Once the receiver works again, switch it on with PATCH /v1/webhooks/… {"active": true}, and send what was missed with POST …/recover.',
+          'Once the receiver works again, switch it on with PATCH /v1/webhooks/… {"active": true}, and have what failed sent again with POST …/recover.',
         ].join('\n\n'),
         at: clock.now(),
       })

@@ -113,7 +113,7 @@ const RECOVER = statement<{ id: string }>(
    update webhook_delivery d
    set status = 'pending', due_at = ledger_now(), retries_left = 0
    from failed
-   where d.id = failed.id and d.created_at = failed.created_at
+   where d.webhook_id = $1::uuid and d.id = failed.id and d.created_at = failed.created_at
    returning d.id`,
 )
 

@@ -149,7 +149,7 @@ describe('a receiver that never answers', () => {
     const { deliveries } = await slow.list(slow.webhook.id)
     assert.deepEqual(
       deliveries.map(({ status, outcome, response_status }) => [status, outcome, response_status]),
-      Array(3).fill(['pending', 'timeout', 0]),
+      Array.from({ length: 3 }, () => ['pending', 'timeout', 0]),
     )
     assert.match(deliveries[0]?.reason ?? '', /10 seconds|10 s/)
   })

@@ -11,7 +11,7 @@ create or replace function take_outbox(p_reader text, p_buckets smallint[], p_li
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off as $$
 declare
-  c event_cursor%rowtype; r outbox%rowtype; taken integer := 0; from_at timestamptz;
+  c event_cursor%rowtype; r outbox%rowtype; taken integer := 0; from_at timestamptz; to_at timestamptz;
 begin
   select * into c from event_cursor where reader = p_reader for update skip locked;
   if not found then
@@ -30,11 +30,11 @@ begin
   end if;
 
   -- An event is as old as its posting, give or take the length of a transaction and the difference of two clocks.
-  from_at := c.done_at - interval '1 day';
+  from_at := c.done_at - interval '1 day'; to_at := c.target_at + interval '1 day';
   for r in
     select * from outbox o
     where o.bucket = any (p_buckets)
-      and o.at >= from_at
+      and o.at between from_at and to_at
       and o.written_by >= greatest(pg_snapshot_xmin(c.done), c.after_xid)
       and (o.written_by, o.id) > (c.after_xid, c.after_id)
       and o.written_by < pg_snapshot_xmax(c.target)

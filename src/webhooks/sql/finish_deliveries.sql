@@ -1,7 +1,11 @@
 -- Writes what came of attempts: each attempt, the state of its delivery, and the counts of its webhook. Answers the
 -- states. A delivery is tried again while it has retries left, and never past 24 hours. An attempt whose lease had
 -- ended may have been made twice; what has arrived stays delivered.
-create or replace function finish_deliveries(p_items json, p_stats json)
+-- p_first and p_last are the times of the oldest and the newest event among them: known before the statement begins,
+-- they spare it all partitions but one or two.
+create or replace function finish_deliveries(
+  p_items json, p_stats json, p_first timestamptz, p_last timestamptz
+)
 returns table (delivery_id uuid, new_status delivery_status)
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -22,13 +26,11 @@ begin
       order by d.place);
 
   return query
-  with items as materialized (
-    select i.* from json_to_recordset(p_items) as i (
-      id uuid, created_at timestamptz, at timestamptz, duration_ms integer, response_status smallint, outcome text,
-      reason text, response_body text, request_headers text, delivered boolean, retry_after_ms bigint)
-  ), judged as materialized (
+  with judged as materialized (
     select i.*, now_at + i.retry_after_ms * interval '1 millisecond' as retry_at
-    from items i
+    from json_to_recordset(p_items) as i (
+      webhook_id uuid, id uuid, created_at timestamptz, at timestamptz, duration_ms integer, response_status smallint,
+      outcome text, reason text, response_body text, request_headers text, delivered boolean, retry_after_ms bigint)
   ), updated as (
     update webhook_delivery d
     set attempts = d.attempts + 1,
@@ -40,15 +42,16 @@ begin
       retries_left = greatest(0, d.retries_left - (not j.delivered)::integer),
       delivered_at = case when j.delivered then coalesce(d.delivered_at, now_at) else d.delivered_at end
     from judged j
-    where d.id = j.id and d.created_at = j.created_at
-    returning d.id, d.attempts, d.status
+    where d.webhook_id = j.webhook_id and d.id = j.id and d.created_at = j.created_at
+      and d.created_at between p_first and p_last
+    -- With all that an attempt has: a join of the two would compare each with each.
+    returning d.status, d.attempts, j.*
   ), attempts as (
     insert into webhook_attempt (created_at, at, duration_ms, response_status, number, delivery_id, outcome, reason,
       response_body, request_headers)
-    select j.created_at, j.at, j.duration_ms, j.response_status, u.attempts, j.id, j.outcome, j.reason,
-      j.response_body, j.request_headers
-    from judged j
-    join updated u on u.id = j.id
+    select u.created_at, u.at, u.duration_ms, u.response_status, u.attempts, u.id, u.outcome, u.reason,
+      u.response_body, u.request_headers
+    from updated u
   )
   select u.id, u.status from updated u;
 end $$;
