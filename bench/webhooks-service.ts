@@ -146,7 +146,7 @@ async function queueMany(database_url: string, webhook_id: string, count: number
     await client.query(
       `insert into webhook_delivery (id, created_at, queued_at, due_at, status, retries_left, webhook_id, event_id,
          event_type, body)
-       select gen_random_uuid(), now(), now(), now(), 'pending', 3, $1, gen_random_uuid(), 'usage.completed', '{}'
+       select gen_random_uuid(), date_trunc('milliseconds', now()), now(), now(), 'pending', 3, $1, gen_random_uuid(), 'usage.completed', '{}'
        from generate_series(1, $2::integer)`,
       [webhook_id, count],
     )

@@ -72,6 +72,8 @@ create table webhook_delivery (
   event_type text not null,
   body text not null,
   primary key (webhook_id, id, created_at),
+  -- To the millisecond: the id has no more, and neither has the service.
+  constraint webhook_delivery_time_is_short check (created_at = date_trunc('milliseconds', created_at)),
   constraint webhook_delivery_is_due_while_pending check ((status = 'pending') = (due_at is not null)),
   constraint webhook_delivery_time_of_delivery check ((status = 'delivered') <= (delivered_at is not null))
 ) partition by range (created_at);
