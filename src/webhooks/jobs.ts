@@ -7,6 +7,7 @@ import type { Db } from '../platform/db.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import type { WebhookMetrics } from '../platform/metrics.ts'
+import type { SecretBox } from '../platform/secret-box.ts'
 import { type Job, runAtStart, type Worker } from '../platform/worker.ts'
 import {
   cancelDeliveries,
@@ -17,6 +18,7 @@ import {
 } from './delivery-store.ts'
 import { type Dispatcher, LEASE_MS, type Rooms } from './dispatcher.ts'
 import { fanOut, KEPT_DAYS } from './fan-out.ts'
+import { resealSecrets } from './reseal.ts'
 import { forgetOldWebhookRows, switchOffFailing } from './store.ts'
 
 export const FAN_OUT_JOB = 'webhooks.fan_out'
@@ -37,6 +39,7 @@ export type WebhookJobParts = {
   log: Log
   metrics: WebhookMetrics
   dispatcher: Dispatcher
+  secret_box: SecretBox
   wakeMailSender: () => void
 }
 
@@ -45,6 +48,11 @@ export function webhookJobs(parts: WebhookJobParts): Job[] {
     { name: FAN_OUT_JOB, every_ms: POLL_EVERY_MS, run: (signal) => fanOut(parts, signal) },
     { name: SEND_DUE_JOB, every_ms: POLL_EVERY_MS, run: (signal) => sendDue(parts, signal) },
     { name: 'webhooks.keep', every_ms: KEEP_EVERY_MS, run: () => keepWebhookLog(parts) },
+    {
+      name: 'webhooks.reseal',
+      every_ms: KEEP_EVERY_MS,
+      run: (signal) => resealSecrets(parts, signal),
+    },
     {
       name: 'webhooks.switch_off',
       every_ms: SWITCH_OFF_EVERY_MS,

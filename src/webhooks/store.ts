@@ -156,6 +156,20 @@ const RENEW_LISTENER = statement<{ id: string }>(
    returning id`,
 )
 
+const LIST_SECRETS = statement<{ id: string; secret: string; previous_secret: string | null }>(
+  'webhooks.list_secrets',
+  `select id, secret, previous_secret from webhook where id > $1::uuid order by id limit $2::integer`,
+)
+
+// Only what was read is replaced: it may have been rotated in between.
+const RESEAL = statement<object>(
+  'webhooks.reseal',
+  `update webhook
+   set secret = case when secret = $2::text then $3::text else secret end,
+     previous_secret = case when previous_secret = $2::text then $3::text else previous_secret end
+   where id = $1::uuid and $2::text in (secret, previous_secret)`,
+)
+
 const DELETE_PAST_LISTENERS = statement<{ id: string }>(
   'webhooks.delete_past_listeners',
   `delete from webhook where listens_until < ledger_now() - interval '10 minutes' returning id`,
@@ -273,6 +287,17 @@ export async function switchOffFailing(
 /** False: it has been deleted. */
 export async function renewListener(db: Queryable, id: string, for_ms: number): Promise<boolean> {
   return (await db.run(RENEW_LISTENER, [id, for_ms])).length > 0
+}
+
+export async function listSecrets(db: Queryable, page: { after_id: string; count: number }) {
+  return await db.run(LIST_SECRETS, [page.after_id, page.count])
+}
+
+export async function replaceSealed(
+  db: Queryable,
+  { id, sealed, resealed }: { id: string; sealed: string; resealed: string },
+): Promise<void> {
+  await db.run(RESEAL, [id, sealed, resealed])
 }
 
 /** Listeners that are gone, counts that nobody asks for, secrets whose overlap is over. */

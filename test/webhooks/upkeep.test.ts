@@ -1,13 +1,14 @@
 // What the service does by itself: switches off what only fails, and rotates secrets without breaking a receiver.
 
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { fanOut } from '../../src/webhooks/fan-out.ts'
 import { sendDue, switchOffDeadWebhooks } from '../../src/webhooks/jobs.ts'
+import { resealSecrets } from '../../src/webhooks/reseal.ts'
 import { sendQueuedMail } from '../support/app.ts'
 import { sql } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -131,6 +132,33 @@ describe('a secret that is replaced', () => {
     assert.ok(got)
     const expected = createHmac('sha256', secret).update(got.body).digest('hex')
     assert.equal(got.headers['x-svc-signature'], expected)
+  })
+})
+
+describe('the key that seals secrets', () => {
+  it('is replaced: what an older one sealed is sealed anew, and still signs', async () => {
+    const [older, newer] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'))
+    const SECRETS_KEY = `older:${older}`
+    const before = await createWebhookService({ settings: { SECRETS_KEY } })
+    const { webhook, receiver, developer } = await before.owner()
+    const { database_url } = before
+    const between = await createWebhookService({
+      database_url,
+      settings: { SECRETS_KEY: `newer:${newer},older:${older}` },
+    })
+    await resealSecrets(between.parts)
+    await between.close()
+    const after = await createWebhookService({
+      database_url,
+      settings: { SECRETS_KEY: `newer:${newer}` },
+    })
+    await after.manage(developer).post(`/v1/webhooks/${webhook.id}/test`)
+    await after.work()
+    const [got] = receiver.received
+    assert.ok(got)
+    new Webhook(webhook.secret).verify(got.body, got.headers as Record<string, string>)
+    await after.close()
+    await before.close()
   })
 })
 
