@@ -41,7 +41,7 @@ describe('a batcher', () => {
   it('refuses while the oldest waiting item is too old, and recovers', async () => {
     const gate = Promise.withResolvers<void>()
     const batcher = make({
-      queue_age_limit_ms: 10,
+      queue_age_limit_ms: 300,
       send: async (items) => {
         await gate.promise
         return [...items]
@@ -50,7 +50,7 @@ describe('a batcher', () => {
     const first = batcher.submit(1, 'number')
     await sleep(5)
     const second = batcher.submit(2, 'number')
-    await sleep(20)
+    await sleep(350)
     await assert.rejects(batcher.submit(3, 'number'), { code: 'service_unavailable' })
     gate.resolve()
     assert.deepEqual(await Promise.all([first, second]), [1, 2])
