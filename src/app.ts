@@ -18,6 +18,9 @@ import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
+import { payoutAccountRoutes } from './payouts/account-routes.ts'
+import { payoutEventHandlers } from './payouts/event-handlers.ts'
+import { stripeEventRoutes } from './payouts/event-routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
@@ -64,6 +67,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     webhooks_per_account_max: config.WEBHOOKS_PER_ACCOUNT_MAX,
   })
   deliveryRoutes(app, { ...parts, wakeSenders: parts.delivery_wake.wake })
+  moneyRoutes(app, parts)
   usageRoutes(app, parts)
   catalogRoutes(app, parts)
   gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.call_ledger })
@@ -73,6 +77,19 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   await app.ready()
   documentation.document = buildDocument(app, routes)
   return app
+}
+
+/** Where money comes in and goes out. */
+function moneyRoutes(app: App, parts: Parts): void {
+  const { PUBLIC_URL, STRIPE_WEBHOOK_SECRET, STRIPE_CONNECT_WEBHOOK_SECRET } = parts.config
+  payoutAccountRoutes(app, { ...parts, public_url: PUBLIC_URL })
+  stripeEventRoutes(app, {
+    ...parts,
+    secrets: [STRIPE_WEBHOOK_SECRET, STRIPE_CONNECT_WEBHOOK_SECRET].filter(
+      (secret) => secret !== undefined,
+    ),
+    handlers: payoutEventHandlers(parts),
+  })
 }
 
 /** What a process without the API serves. */

@@ -98,6 +98,40 @@ const SETTINGS = {
   ...providerSettings('OPENAI', 'https://api.openai.com/v1'),
   ...providerSettings('ANTHROPIC', 'https://api.anthropic.com'),
   ...providerSettings('GOOGLE', 'https://generativelanguage.googleapis.com'),
+  STRIPE_SECRET_KEY: optionalText({
+    secret: true,
+    doc: 'Key of the payment processor. Without it payouts and top-ups use the sandbox, or in live mode answer 503.',
+  }),
+  STRIPE_BASE_URL: url({
+    protocols: ['http:', 'https:'],
+    doc: 'Where the payment processor is: scheme, host and port. Default: https://api.stripe.com',
+  }),
+  STRIPE_WEBHOOK_SECRET: optionalText({
+    secret: true,
+    doc: 'Signs the events of your own account that Stripe sends to /webhooks/stripe. Without it nobody can top up.',
+  }),
+  STRIPE_CONNECT_WEBHOOK_SECRET: optionalText({
+    secret: true,
+    doc: 'Signs the events of connected accounts that Stripe sends to /webhooks/stripe.',
+  }),
+  STRIPE_TIMEOUT_MS: integer({
+    fallback: 20_000,
+    min: 100,
+    max: 80_000,
+    doc: 'How long one request to Stripe may take. Where a person waits it is half of that, and is tried twice.',
+  }),
+  TOPUP_MIN_USD: integer({
+    fallback: 5,
+    min: 1,
+    max: 100_000,
+    doc: 'The least that one top-up costs, in dollars.',
+  }),
+  TOPUP_MAX_USD: integer({
+    fallback: 1_000,
+    min: 1,
+    max: 100_000,
+    doc: 'The most that one top-up costs, in dollars.',
+  }),
   PROVIDER_TIMEOUT_MS: integer({
     fallback: 120_000,
     min: 100,

@@ -115,7 +115,8 @@ export function buildDocument(app: App, routes: readonly DeclaredRoute[]): OpenA
 }
 
 function describePolicy(operation: Operation, route: DeclaredRoute): void {
-  operation.security = SECURITY[route.policy.access]
+  const { access, cookie_only } = route.policy
+  operation.security = cookie_only ? [{ session_cookie: [] }] : SECURITY[access]
   operation.responses ??= {}
   for (const response of Object.values(operation.responses)) {
     response['headers'] = { ...(response['headers'] as object | undefined), ...LIMIT_HEADERS }
@@ -179,6 +180,8 @@ const TAGS: [string, string][] = [
   ['Connected apps', 'What a user lets apps spend.'],
   ['Webhooks', 'Being told of what happens, by signed requests to an address of yours.'],
   ['Wallet', 'Credits: what is there and what moved.'],
+  ['Top-ups', 'Buying credits, by hand or by themselves.'],
+  ['Payouts', 'Being paid what your apps earn. These take the session cookie only.'],
   ['Operations', 'For those who run the service.'],
 ]
 
