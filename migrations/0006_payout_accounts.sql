@@ -55,6 +55,9 @@ create table topup (
   stripe_customer_id text,
   stripe_payment_method_id text,
   failure_code text,
+  -- Of an automatic one that is pending: when somebody asks again what became of it, and how often that was done.
+  next_look_at timestamptz,
+  looks integer not null default 0,
   created_at timestamptz not null,
   closed_at timestamptz,
   constraint topup_is_exact check (credits = amount_cents * 10000 and amount_cents > 0),

@@ -6,6 +6,7 @@ import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
 import { forgetEventsJob } from './payouts/stripe-events.ts'
 import type { Job } from './platform/worker.ts'
+import { topupJobs } from './topups/jobs.ts'
 import { postKeptJob, walletJobs } from './wallet/jobs.ts'
 import { webhookJobs } from './webhooks/jobs.ts'
 
@@ -27,6 +28,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
           ...oauthJobs(parts),
           ...walletJobs({ ...parts, own_node_id }),
           ...webhookJobs({ ...parts, wakeMailSender }),
+          ...topupJobs({ ...parts, wakeMailSender }),
           forgetEventsJob(parts),
         ]),
   ]
