@@ -70,7 +70,7 @@ async function chargeOne(
   if (topup) await settle(parts, topup, () => processor.chargeSaved(chargeOf(topup)))
 }
 
-/** Undefined: it is not due any more, or the ceiling is reached. */
+/** Undefined: it is not due any more, one is open already, or the ceiling is reached. */
 async function openCharge(
   parts: ChargeParts,
   tx: Tx,
@@ -101,7 +101,6 @@ async function openCharge(
   })
 }
 
-/** Undefined: nobody knows yet. */
 async function look(
   parts: ChargeParts,
   processor: Processor,

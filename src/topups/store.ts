@@ -40,10 +40,12 @@ const INSERT = statement<TopupRow>(
      stripe_payment_method_id, next_look_at, created_at)
    values ($1::uuid, $2::uuid, $3::bigint, $4::bigint, $5::text, $6::boolean, $7::text, $8::text, $9::timestamptz,
      $10::timestamptz)
+   on conflict (account_id) where source = 'automatic' and state = 'pending' do nothing
    returning ${COLUMNS}`,
 )
 
-export async function insertTopup(db: Queryable, topup: NewTopup): Promise<TopupRow> {
+/** Undefined: an automatic one of the account is open already. */
+export async function insertTopup(db: Queryable, topup: NewTopup): Promise<TopupRow | undefined> {
   const [row] = await db.run(INSERT, [
     topup.id,
     topup.account_id,
@@ -56,7 +58,6 @@ export async function insertTopup(db: Queryable, topup: NewTopup): Promise<Topup
     topup.next_look_at,
     topup.at,
   ])
-  if (!row) throw new Error('an insert has a row')
   return row
 }
 

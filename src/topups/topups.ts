@@ -50,8 +50,9 @@ export async function startTopup(
   const { email } = await requireAccount(parts.db, account_id)
   const at = parts.clock.now()
   const { save_payment_method } = wanted
-  const { id } = await insertTopup(parts.db, {
-    id: mintId({ at }),
+  const id = mintId({ at })
+  await insertTopup(parts.db, {
+    id,
     account_id,
     amount_cents,
     credits: amount_cents * CREDITS_PER_CENT,
