@@ -207,6 +207,29 @@ export const OPEN_PROOFS: readonly Statement<ProofRow>[] = [
        group by bucket, owner
      ) j on j.bucket = w.bucket and j.owner = w.id`,
   ),
+  proof(
+    'wallet.prove_frozen_is_held_by_disputes',
+    `select b.frozen <> b.total as differs, format('bucket %s: disputes %s, book %s', b.bucket, b.frozen, b.total) as what
+     from (
+       select bucket, sum(frozen) as frozen, sum(total) as total
+       from (
+         select wallet_bucket(account_id) as bucket, frozen_credits as frozen, 0 as total
+         from topup_dispute
+         where state = 'open' and wallet_bucket(account_id) = any ($1::smallint[])
+         union all
+         select bucket, 0, amount
+         from journal
+         where ${LINES} and account = 'disputed'
+         union all
+         select bucket, 0, total
+         from account_seal
+         where bucket = any ($1::smallint[])
+           and account = 'disputed'
+           and month = (($2::timestamptz at time zone 'UTC') - interval '1 month')::date
+       ) amounts
+       group by bucket
+     ) b`,
+  ),
   // Also sees a wallet that is gone although nothing was posted to it since the last seal.
   proof(
     'wallet.prove_wallets_are_the_wallet_account',
