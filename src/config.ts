@@ -199,6 +199,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   }
   const config = values as Values
   requireTwoPorts(config)
+  requireTopupRange(config)
   return {
     ...config,
     PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, ''),
@@ -209,6 +210,11 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
 function requireTwoPorts({ ROLE, WORKERS, PORT, WORKER_PORT }: Values): void {
   if (ROLE === 'worker' || WORKERS === 1 || PORT === 0 || PORT !== WORKER_PORT) return
   throw new ConfigError(`PORT and WORKER_PORT are both ${PORT}: set one of them to another port`)
+}
+
+function requireTopupRange({ TOPUP_MIN_USD, TOPUP_MAX_USD }: Values): void {
+  if (TOPUP_MIN_USD <= TOPUP_MAX_USD) return
+  throw new ConfigError(`TOPUP_MIN_USD=${TOPUP_MIN_USD} is above TOPUP_MAX_USD=${TOPUP_MAX_USD}`)
 }
 
 /** The text of .env.example: every setting with its meaning and default, all commented out. */

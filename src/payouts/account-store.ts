@@ -126,11 +126,12 @@ export async function mirrorAccount(
   await db.run(MIRROR, [developer_id, ...valuesOf(account), seen.at, seen.look])
 }
 
+// Looks that began before saw an account that was still ours.
 const MARK_GONE = statement<object>(
   'payouts.mark_account_gone',
   `update payout_account
    set deauthorized_at = coalesce(deauthorized_at, $3::timestamptz), charges_enabled = false, payouts_enabled = false,
-     mirrored_at = $3::timestamptz
+     mirrored_at = $3::timestamptz, look_mirrored = looks_begun
    where developer_id = $1::uuid and stripe_account_id = $2::text`,
 )
 

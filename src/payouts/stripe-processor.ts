@@ -78,6 +78,8 @@ function paymentCalls(stripe: Stripe, soon: Options) {
             payment_method: charge.payment_method_id,
             off_session: true,
             confirm: true,
+            // Nobody is there to be sent to a page.
+            automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
             metadata: { topup_id: charge.topup_id },
             description: 'Automatic top-up of credits',
           },
