@@ -19,6 +19,11 @@ import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
+import { payoutAccountRoutes } from './payouts/account-routes.ts'
+import { payoutEventHandlers } from './payouts/event-handlers.ts'
+import { stripeEventRoutes } from './payouts/event-routes.ts'
+import { topupEventHandlers } from './topups/event-handlers.ts'
+import { topupRoutes } from './topups/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
@@ -68,6 +73,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   webhookRoutes(app, webhook_parts)
   listenRoutes(app, webhook_parts)
   deliveryRoutes(app, { ...parts, wakeSenders: parts.delivery_wake.wake })
+  moneyRoutes(app, parts, account_parts.wakeMailSender)
   usageRoutes(app, parts)
   catalogRoutes(app, parts)
   gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.call_ledger })
@@ -77,6 +83,31 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   await app.ready()
   documentation.document = buildDocument(app, routes, describeEvents())
   return app
+}
+
+/** Where money comes in and goes out. */
+function moneyRoutes(app: App, parts: Parts, wakeMailSender: () => void): void {
+  const { config } = parts
+  const public_url = config.PUBLIC_URL
+  const secrets = [config.STRIPE_WEBHOOK_SECRET, config.STRIPE_CONNECT_WEBHOOK_SECRET]
+  payoutAccountRoutes(app, { ...parts, public_url })
+  topupRoutes(app, {
+    ...parts,
+    public_url,
+    // Nobody is to pay where the payment would not be heard of.
+    processor: config.STRIPE_WEBHOOK_SECRET === undefined ? undefined : parts.processor,
+    min_cents: BigInt(config.TOPUP_MIN_USD) * 100n,
+    max_cents: BigInt(config.TOPUP_MAX_USD) * 100n,
+    wakeMailSender,
+  })
+  stripeEventRoutes(app, {
+    ...parts,
+    secrets: secrets.filter((secret) => secret !== undefined),
+    handlers: {
+      ...payoutEventHandlers(parts),
+      ...topupEventHandlers({ ...parts, wakeMailSender }),
+    },
+  })
 }
 
 /** What a process without the API serves. */

@@ -14,6 +14,8 @@ import { createLifecycle } from './http/lifecycle.ts'
 import { limitsFrom, RateLimits } from './http/rate-limit.ts'
 import { LastUsed } from './keys/last-used.ts'
 import type { LinkedUser } from './oauth/links.ts'
+import { createStripe } from './payouts/stripe-client.ts'
+import { createProcessor } from './payouts/stripe-processor.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { CredentialCache } from './platform/credential-cache.ts'
 import { Db } from './platform/db.ts'
@@ -58,6 +60,7 @@ export function compose(options: ComposeOptions) {
   const webhook_client = createWebhookClient({ allow_loopback: config.SVC_MODE !== 'live' })
   const dispatcher = new Dispatcher({ db, client: webhook_client, secret_box, clock, log, metrics })
   const event_wake = new Wake(db, EVENTS_CHANNEL)
+  const stripe = composeStripe(config)
   const credentials = composeCredentials(options, { db: feed_db, metrics, others: [dispatcher] })
   return {
     config,
@@ -75,6 +78,8 @@ export function compose(options: ComposeOptions) {
     listeners: new Listeners(),
     event_wake,
     delivery_wake: new Wake(db, DELIVERIES_CHANNEL),
+    stripe,
+    processor: stripe && createProcessor(stripe, config.STRIPE_TIMEOUT_MS),
     upstreams: createProviders(config, http_client),
     drains: { open: 0 },
     call_ledger: new CallLedger({
@@ -105,6 +110,16 @@ export async function closeParts(parts: Parts): Promise<void> {
   parts.mailer.close()
   await Promise.all([parts.http_client.close(), parts.webhook_client.close()])
   await Promise.all([parts.db.close(), parts.feed_db.close()])
+}
+
+/** Undefined: nobody can be paid, and nobody can top up. */
+function composeStripe({ STRIPE_SECRET_KEY, STRIPE_BASE_URL, STRIPE_TIMEOUT_MS }: Config) {
+  if (STRIPE_SECRET_KEY === undefined) return undefined
+  return createStripe({
+    secret_key: STRIPE_SECRET_KEY,
+    base_url: STRIPE_BASE_URL,
+    timeout_ms: STRIPE_TIMEOUT_MS,
+  })
 }
 
 type FeedOptions = { db: Db; metrics: Metrics; others: readonly Forgetful[] }

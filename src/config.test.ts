@@ -306,3 +306,9 @@ test('a percentage is read exactly, in hundredths of a percent', () => {
     )
   }
 })
+
+test('a smallest top-up above the largest stops the start', () => {
+  assert.throws(() => loadConfig({ TOPUP_MIN_USD: '50', TOPUP_MAX_USD: '20' }), {
+    message: 'TOPUP_MIN_USD=50 is above TOPUP_MAX_USD=20',
+  })
+})

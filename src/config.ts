@@ -98,6 +98,40 @@ const SETTINGS = {
   ...providerSettings('OPENAI', 'https://api.openai.com/v1'),
   ...providerSettings('ANTHROPIC', 'https://api.anthropic.com'),
   ...providerSettings('GOOGLE', 'https://generativelanguage.googleapis.com'),
+  STRIPE_SECRET_KEY: optionalText({
+    secret: true,
+    doc: 'Key of the payment processor. Without it payouts and top-ups use the sandbox, or in live mode answer 503.',
+  }),
+  STRIPE_BASE_URL: url({
+    protocols: ['http:', 'https:'],
+    doc: 'Where the payment processor is: scheme, host and port. Default: https://api.stripe.com',
+  }),
+  STRIPE_WEBHOOK_SECRET: optionalText({
+    secret: true,
+    doc: 'Signs the events of your own account that Stripe sends to /webhooks/stripe. Without it nobody can top up.',
+  }),
+  STRIPE_CONNECT_WEBHOOK_SECRET: optionalText({
+    secret: true,
+    doc: 'Signs the events of connected accounts that Stripe sends to /webhooks/stripe.',
+  }),
+  STRIPE_TIMEOUT_MS: integer({
+    fallback: 20_000,
+    min: 100,
+    max: 80_000,
+    doc: 'How long one request to Stripe may take. Where a person waits it is half of that, and is tried twice.',
+  }),
+  TOPUP_MIN_USD: integer({
+    fallback: 5,
+    min: 1,
+    max: 100_000,
+    doc: 'The least that one top-up costs, in dollars.',
+  }),
+  TOPUP_MAX_USD: integer({
+    fallback: 1_000,
+    min: 1,
+    max: 100_000,
+    doc: 'The most that one top-up costs, in dollars.',
+  }),
   PROVIDER_TIMEOUT_MS: integer({
     fallback: 120_000,
     min: 100,
@@ -165,6 +199,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   }
   const config = values as Values
   requireTwoPorts(config)
+  requireTopupRange(config)
   return {
     ...config,
     PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, ''),
@@ -175,6 +210,11 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
 function requireTwoPorts({ ROLE, WORKERS, PORT, WORKER_PORT }: Values): void {
   if (ROLE === 'worker' || WORKERS === 1 || PORT === 0 || PORT !== WORKER_PORT) return
   throw new ConfigError(`PORT and WORKER_PORT are both ${PORT}: set one of them to another port`)
+}
+
+function requireTopupRange({ TOPUP_MIN_USD, TOPUP_MAX_USD }: Values): void {
+  if (TOPUP_MIN_USD <= TOPUP_MAX_USD) return
+  throw new ConfigError(`TOPUP_MIN_USD=${TOPUP_MIN_USD} is above TOPUP_MAX_USD=${TOPUP_MAX_USD}`)
 }
 
 /** The text of .env.example: every setting with its meaning and default, all commented out. */

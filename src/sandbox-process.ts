@@ -2,14 +2,18 @@
 // speaks to them over HTTP like to the real ones, and shares no code with them.
 
 import { fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Config } from './config.ts'
 import type { Log } from './platform/log.ts'
+import { mintSecret } from './platform/tokens.ts'
 
 const PROGRAM = fileURLToPath(new URL('../sandbox/main.ts', import.meta.url))
 /** The stand-ins take any credential that is not empty. */
 const SANDBOX_KEY = 'sandbox'
+const SANDBOX_STRIPE_KEY = 'sk_test_sandbox'
+const SET_UP_LIMIT_MS = 10_000
 
 type ProviderConfig = Pick<
   Config,
@@ -19,17 +23,32 @@ type ProviderConfig = Pick<
   | 'ANTHROPIC_BASE_URL'
   | 'GOOGLE_API_KEY'
   | 'GOOGLE_BASE_URL'
+  | 'STRIPE_SECRET_KEY'
+  | 'STRIPE_BASE_URL'
+  | 'STRIPE_WEBHOOK_SECRET'
+  | 'STRIPE_CONNECT_WEBHOOK_SECRET'
 >
 
-type SandboxUrls = { openai: string; anthropic: string; google: string }
+type SandboxUrls = { openai: string; anthropic: string; google: string; stripe: string }
 
-export type WithSandbox = { config: Config; close: () => void }
+type WebhookSecrets = { account: string; connect: string }
+
+const NO_URLS: SandboxUrls = { openai: '', anthropic: '', google: '', stripe: '' }
+const NO_SECRETS: WebhookSecrets = { account: '', connect: '' }
+
+export type WithSandbox = {
+  config: Config
+  /** Tells the stand-in of Stripe where its events go. */
+  announce: (address: string) => Promise<void>
+  close: () => void
+}
 
 /** Starts the stand-ins where they are wanted; the returned settings lead to them. */
 export async function startSandboxProcess(config: Config, log: Log): Promise<WithSandbox> {
   if (config.SVC_MODE !== 'sandbox' || config.ROLE === 'worker' || !lacksCredential(config)) {
-    return { config, close: () => {} }
+    return { config, announce: async () => {}, close: () => {} }
   }
+  const secrets = { account: mintSecret('whsec_'), connect: mintSecret('whsec_') }
   const child = fork(PROGRAM, ['--port', '0'], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // The memory flags of the gateway are not for it.
@@ -51,21 +70,46 @@ export async function startSandboxProcess(config: Config, log: Log): Promise<Wit
     closing = true
     child.kill()
   }
-  return { config: { ...config, ...sandboxSettings(config, urls) }, close }
+  // It forgets everything when it ends, and the database does not: ids must not come up a second time.
+  if (!config.STRIPE_SECRET_KEY) await setUpStripe(urls, '/reset', { seed: randomUUID() })
+  const announce = async (address: string) => {
+    if (config.STRIPE_SECRET_KEY) return
+    await setUpStripe(urls, '/webhooks', {
+      url: `${address}/webhooks/stripe`,
+      secret: secrets.account,
+      connect_secret: secrets.connect,
+    })
+  }
+  return { config: { ...config, ...sandboxSettings(config, urls, secrets) }, announce, close }
+}
+
+async function setUpStripe(urls: SandboxUrls, path: string, body: object): Promise<void> {
+  const reply = await fetch(`${urls.stripe}/_sandbox/stripe${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(SET_UP_LIMIT_MS),
+  })
+  if (!reply.ok) throw new Error(`the sandbox cannot be set up: ${await reply.text()}`)
 }
 
 /** The same settings as an environment, for processes that this one forks. */
 export function providerEnvironment(config: Config): Record<string, string> {
-  const names = Object.keys(sandboxSettings(config, { openai: '', anthropic: '', google: '' }))
+  const names = Object.keys(sandboxSettings(config, NO_URLS, NO_SECRETS))
   const given = names.map((name) => [name, config[name as keyof ProviderConfig]] as const)
   return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] !== undefined))
 }
 
 function lacksCredential(config: Config): boolean {
-  return !config.OPENAI_API_KEY || !config.ANTHROPIC_API_KEY || !config.GOOGLE_API_KEY
+  const { OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, STRIPE_SECRET_KEY } = config
+  return !OPENAI_API_KEY || !ANTHROPIC_API_KEY || !GOOGLE_API_KEY || !STRIPE_SECRET_KEY
 }
 
-function sandboxSettings(config: Config, urls: SandboxUrls): ProviderConfig {
+function sandboxSettings(
+  config: Config,
+  urls: SandboxUrls,
+  secrets: WebhookSecrets,
+): ProviderConfig {
   const real = config
   return {
     ...(real.OPENAI_API_KEY
@@ -77,5 +121,18 @@ function sandboxSettings(config: Config, urls: SandboxUrls): ProviderConfig {
     ...(real.GOOGLE_API_KEY
       ? { GOOGLE_API_KEY: real.GOOGLE_API_KEY, GOOGLE_BASE_URL: real.GOOGLE_BASE_URL }
       : { GOOGLE_API_KEY: SANDBOX_KEY, GOOGLE_BASE_URL: urls.google }),
+    ...(real.STRIPE_SECRET_KEY
+      ? {
+          STRIPE_SECRET_KEY: real.STRIPE_SECRET_KEY,
+          STRIPE_BASE_URL: real.STRIPE_BASE_URL,
+          STRIPE_WEBHOOK_SECRET: real.STRIPE_WEBHOOK_SECRET,
+          STRIPE_CONNECT_WEBHOOK_SECRET: real.STRIPE_CONNECT_WEBHOOK_SECRET,
+        }
+      : {
+          STRIPE_SECRET_KEY: SANDBOX_STRIPE_KEY,
+          STRIPE_BASE_URL: urls.stripe,
+          STRIPE_WEBHOOK_SECRET: secrets.account,
+          STRIPE_CONNECT_WEBHOOK_SECRET: secrets.connect,
+        }),
   }
 }

@@ -6,22 +6,21 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
-import { accountJobs, SEND_MAIL_JOB } from './accounts/jobs.ts'
+import { SEND_MAIL_JOB } from './accounts/jobs.ts'
 import { type AppOptions, buildApp, buildProbes } from './app.ts'
 import { metricsOfChild, ownMetrics, type SharedMetrics } from './cluster-metrics.ts'
 import { closeParts, compose, type Parts } from './compose.ts'
 import type { Config } from './config.ts'
 import { requireConnectionRoom } from './connections.ts'
 import type { App } from './http/server.ts'
-import { lastUsedJob } from './keys/last-used.ts'
+import { jobsOf } from './jobs.ts'
 import { listen } from './listen.ts'
-import { oauthJobs } from './oauth/jobs.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { OpenSet } from './platform/open-set.ts'
-import { type Job, Worker } from './platform/worker.ts'
-import { postKeptJob, prepareLedger, walletJobs } from './wallet/jobs.ts'
-import { prepareWebhooks, wakeOnNews, webhookJobs } from './webhooks/jobs.ts'
+import { Worker } from './platform/worker.ts'
+import { prepareLedger } from './wallet/jobs.ts'
+import { prepareWebhooks, wakeOnNews } from './webhooks/jobs.ts'
 
 /** How long a database that is still starting is waited for. */
 const DATABASE_WAIT_MS = 60_000
@@ -221,28 +220,6 @@ async function closeApp({
   }
   app.server.closeAllConnections()
   await Promise.race([closing, wait(PARTS_CLOSE_MS, undefined, { ref: false })])
-}
-
-function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
-  const { config, metrics } = parts
-  const background = accountJobs({
-    ...parts,
-    public_url: config.PUBLIC_URL,
-    onMail: (purpose, outcome) => metrics.mails.labels(purpose, outcome).inc(),
-  })
-  const own_node_id = parts.call_ledger.node_id
-  return [
-    postKeptJob(parts.call_ledger),
-    ...(config.ROLE === 'worker' ? [] : [lastUsedJob(parts.db, parts.last_used)]),
-    ...(config.ROLE === 'api'
-      ? []
-      : [
-          ...background,
-          ...oauthJobs(parts),
-          ...walletJobs({ ...parts, own_node_id }),
-          ...webhookJobs({ ...parts, wakeMailSender }),
-        ]),
-  ]
 }
 
 async function migrateWhenReachable(

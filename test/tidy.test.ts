@@ -18,6 +18,7 @@ const DOMAINS = [
   'oauth',
   'webhooks',
   'payouts',
+  'topups',
   'usage',
   'catalog',
 ]

@@ -41,12 +41,12 @@ export function addAuthentication(app: App, parts: AccessParts): void {
   app.decorateRequest('user_token', null)
   app.addHook('onRequest', (request, reply, done) => {
     const { policy } = request
+    if (!policy.while_starting) refuseWhileStarting(parts.lifecycle)
     if (policy.unlimited) {
       showAllowance(parts.limits, request, reply)
       done()
       return undefined
     }
-    refuseWhileStarting(parts.lifecycle)
     const arrival = { request, reply, policy, public_origin, credential: readCredential(request) }
     if (!admitFromMemory(parts, arrival)) return admit(parts, arrival)
     done()
@@ -203,9 +203,12 @@ function requireScope(token: TokenPrincipal, { scope }: RoutePolicy): void {
 
 function requireSession({ request, policy, public_origin }: Arrival): void {
   const { principal } = request
-  if (principal?.kind !== 'session') {
+  const takes_it = principal?.kind === 'session' && (principal.by_cookie || !policy.cookie_only)
+  if (!takes_it) {
     throw new ApiError(policy.denied ?? 'invalid_api_key', {
-      hint: 'Send a session token (sess_…) from POST /auth/login as bearer.',
+      hint: policy.cookie_only
+        ? 'Send the cookie svc_session that POST /auth/login sets, and no other credential.'
+        : 'Send a session token (sess_…) from POST /auth/login as bearer.',
     })
   }
   if (principal.by_cookie && !isRead(request) && isCrossSite(request, public_origin)) {

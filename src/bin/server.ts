@@ -52,11 +52,12 @@ async function runUntilStopped(run: Run): Promise<void> {
   })
   try {
     signal.throwIfAborted()
-    const { config, close } = await startSandboxProcess(run.config, log)
+    const { config, announce, close } = await startSandboxProcess(run.config, log)
     // It feeds streams until the last of them has ended, and goes however this process ends.
     process.once('exit', close)
     const options = { ...run, config, database_url: database.url }
     const service = await (isClusterParent(config) ? startCluster(options) : startService(options))
+    await announce(service.address)
     if (cluster.isWorker) process.send?.({ ready: service.address })
     else if (config.ROLE !== 'worker') greet(config, service.address)
     if (!signal.aborted) await once(signal, 'abort')

@@ -27,16 +27,20 @@ export type RoutePolicy = {
   access: Access
   /** A limit of its own, counted by address, on top of the global one. */
   rate_limit?: LimitName
-  /** Answered whatever the limits say: probes of the operator's own machines. */
+  /** Answered whatever the limits say: probes of the operator's own machines, and signed events of Stripe. */
   unlimited?: boolean
   /** Answers also while the service starts. */
   while_starting?: boolean
+  /** Of a session: takes the cookie only, no bearer. */
+  cookie_only?: boolean
   /** The code for a missing or wrong session; the specification has two. */
   denied?: 'invalid_api_key' | 'unauthorized'
   /** The code for input that is not as the schema says; the specification has two. */
   invalid?: 'bad_request' | 'invalid_request'
   /** Takes application/x-www-form-urlencoded, for forms that work without script. */
   accepts_form?: boolean
+  /** The handler gets the body as the text that came: a signature is over these bytes. */
+  raw_body?: boolean
   /** What an access token must have been granted. */
   scope?: 'credits.read' | 'credits.spend'
   /** Counts its requests itself, once it knows whose they are. */

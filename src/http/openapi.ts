@@ -119,7 +119,8 @@ export function buildDocument(
 }
 
 function describePolicy(operation: Operation, route: DeclaredRoute): void {
-  operation.security = SECURITY[route.policy.access]
+  const { access, cookie_only } = route.policy
+  operation.security = cookie_only ? [{ session_cookie: [] }] : SECURITY[access]
   operation.responses ??= {}
   for (const response of Object.values(operation.responses)) {
     response['headers'] = { ...(response['headers'] as object | undefined), ...LIMIT_HEADERS }
@@ -184,6 +185,8 @@ const TAGS: [string, string][] = [
   ['Webhooks', 'Being told of what happens, by signed requests to an address of yours.'],
   ['Events', 'What webhooks are sent.'],
   ['Wallet', 'Credits: what is there and what moved.'],
+  ['Top-ups', 'Buying credits, by hand or by themselves.'],
+  ['Payouts', 'Being paid what your apps earn. These take the session cookie only.'],
   ['Operations', 'For those who run the service.'],
 ]
 

@@ -154,7 +154,8 @@ function addParsers(app: App): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     // Many clients send the header on a bodiless POST or DELETE; a route that needs a body says so itself.
-    if (body === '') done(null, undefined)
+    if (request.policy.raw_body) done(null, body)
+    else if (body === '') done(null, undefined)
     else void parseJson(request, body.toString(), done)
   })
   app.addContentTypeParser(

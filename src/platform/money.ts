@@ -7,6 +7,9 @@ export const CREDITS_MAX: Credits = 9_007_199_254_740_991n
 
 export const CREDITS_PER_DOLLAR: Credits = 1_000_000n
 
+/** Exact: a cent is a whole number of credits. */
+export const CREDITS_PER_CENT: Credits = CREDITS_PER_DOLLAR / 100n
+
 /** Rounds up to the next whole unit: what a call costs. For amounts from 0 on. */
 export function divideRoundUp(amount: bigint, divisor: bigint): bigint {
   return (amount + divisor - 1n) / divisor

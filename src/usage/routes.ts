@@ -13,7 +13,8 @@ import { readStatement } from './transactions-csv.ts'
 const Transaction = Type.Object({
   id: Type.String(),
   kind: Type.String({
-    description: '`welcome`, `grant`, `topup`, `transfer_in`, `transfer_out` or `usage`.',
+    description:
+      '`welcome`, `grant`, `topup`, `transfer_in`, `transfer_out`, `usage`, `refund`, `dispute`, `dispute_won` or `dispute_lost`.',
     examples: ['welcome'],
   }),
   amount: Type.Unsafe<bigint>({

@@ -4,6 +4,33 @@
 import { type Statement, statement } from '../platform/db.ts'
 import { LINES, opening, type ProofRow, proof } from './check-store.ts'
 
+/** What rows that stand outside the book say of one of its accounts, against what the book says, in each bucket. */
+function bookProof(
+  name: string,
+  outside: { account: string; name: string; rows: string },
+): Statement<ProofRow> {
+  return proof(
+    name,
+    `select b.amount <> b.total as differs,
+       format('bucket %s: ${outside.name} %s, book %s', b.bucket, b.amount, b.total) as what
+     from (
+       select bucket, sum(amount) as amount, sum(total) as total
+       from (
+         select bucket, amount, 0 as total from (${outside.rows}) rows
+         union all
+         select bucket, 0, amount from journal where ${LINES} and account = '${outside.account}'
+         union all
+         select bucket, 0, total
+         from account_seal
+         where bucket = any ($1::smallint[])
+           and account = '${outside.account}'
+           and month = (($2::timestamptz at time zone 'UTC') - interval '1 month')::date
+       ) amounts
+       group by bucket
+     ) b`,
+  )
+}
+
 /** Of what is now, bucket by bucket. */
 export const OPEN_PROOFS: readonly Statement<ProofRow>[] = [
   proof(
@@ -27,29 +54,18 @@ export const OPEN_PROOFS: readonly Statement<ProofRow>[] = [
      ) j on j.bucket = w.bucket and j.owner = w.id`,
   ),
   // Also sees a wallet that is gone although nothing was posted to it since the last seal.
-  proof(
-    'wallet.prove_wallets_are_the_wallet_account',
-    `select b.posted <> b.total as differs, format('bucket %s: wallets %s, book %s', b.bucket, b.posted, b.total) as what
-     from (
-       select bucket, sum(posted) as posted, sum(total) as total
-       from (
-         select bucket, posted, 0 as total
-         from wallet
-         where bucket = any ($1::smallint[])
-         union all
-         select bucket, 0, amount
-         from journal
-         where ${LINES} and account = 'wallet'
-         union all
-         select bucket, 0, total
-         from account_seal
-         where bucket = any ($1::smallint[])
-           and account = 'wallet'
-           and month = (($2::timestamptz at time zone 'UTC') - interval '1 month')::date
-       ) amounts
-       group by bucket
-     ) b`,
-  ),
+  bookProof('wallet.prove_wallets_are_the_wallet_account', {
+    account: 'wallet',
+    name: 'wallets',
+    rows: 'select bucket, posted as amount from wallet where bucket = any ($1::smallint[])',
+  }),
+  bookProof('wallet.prove_disputes_are_the_disputed_account', {
+    account: 'disputed',
+    name: 'disputes',
+    rows: `select wallet_bucket(account_id) as bucket, frozen_credits as amount
+      from topup_dispute
+      where state = 'open' and wallet_bucket(account_id) = any ($1::smallint[])`,
+  }),
 ]
 
 /** Of what is now, without a stretch of time. */

@@ -13,7 +13,17 @@ import {
   SELECT_BALANCE,
 } from './store.ts'
 
-export const POSTING_KINDS = ['welcome', 'grant', 'topup', 'transfer_out', 'transfer_in'] as const
+export const POSTING_KINDS = [
+  'welcome',
+  'grant',
+  'topup',
+  'transfer_out',
+  'transfer_in',
+  'refund',
+  'dispute',
+  'dispute_won',
+  'dispute_lost',
+] as const
 
 export type Posting = {
   /** The journal transaction, minted in the wallet's bucket. */
@@ -22,7 +32,7 @@ export type Posting = {
   /** Into the wallet; negative takes out of it. */
   amount: bigint
   kind: (typeof POSTING_KINDS)[number]
-  counter: { account: 'promo' | 'external' | 'transit'; owner?: string }
+  counter: { account: 'promo' | 'external' | 'transit' | 'disputed'; owner?: string }
   description?: string
   /** Written to the outbox with the posting, if given. */
   event?: object
@@ -158,7 +168,7 @@ function checkAmount(amount: unknown): bigint {
   })
 }
 
-async function postOne(tx: Tx, posting: Posting): Promise<Posted> {
+export async function postOne(tx: Tx, posting: Posting): Promise<Posted> {
   const [posted] = await post(tx, [posting])
   if (!posted) throw new Error('a posting has an answer')
   return posted

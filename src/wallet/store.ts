@@ -33,6 +33,20 @@ export const POST_BATCH = statement<PostRow>(
    order by item`,
 )
 
+export const POST_BOOK_ENTRY = statement<object>(
+  'wallet.post_book_entry',
+  `select post_book_entry(
+     p_tx => $1::uuid,
+     p_kind => $2::journal_kind,
+     p_from => $3::journal_account,
+     p_from_owner => $4::uuid,
+     p_to => $5::journal_account,
+     p_to_owner => $6::uuid,
+     p_amount => $7::bigint,
+     p_description => $8::text
+   )`,
+)
+
 export const HOLD_STATES = [
   'granted',
   'blocked',

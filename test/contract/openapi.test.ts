@@ -46,8 +46,14 @@ test('every route that exists is in it, and nothing else', () => {
       ([, method = '', url = '']) => `${method.toUpperCase()} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
     ),
   )
+  // Where the processor's pages send people back to.
+  const ways_back = [
+    '/account/topups/return',
+    '/developers/connect/refresh',
+    '/developers/connect/return',
+  ]
   // A page behind a mail, and the models whose names hold a slash, documented as /v1/models/{id}.
-  const hidden = [...pages, '/auth/reset-password', '/v1/models/*', ...OAUTH_PAGES]
+  const hidden = [...pages, ...ways_back, '/auth/reset-password', '/v1/models/*', ...OAUTH_PAGES]
     .map((url) => `GET ${url}`)
     .concat(OAUTH_FORMS.map((url) => `POST ${url}`))
   const documented = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`)

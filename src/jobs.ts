@@ -1,0 +1,35 @@
+// Every job of a process, by its role.
+
+import { accountJobs } from './accounts/jobs.ts'
+import type { Parts } from './compose.ts'
+import { lastUsedJob } from './keys/last-used.ts'
+import { oauthJobs } from './oauth/jobs.ts'
+import { forgetEventsJob } from './payouts/stripe-events.ts'
+import type { Job } from './platform/worker.ts'
+import { topupJobs } from './topups/jobs.ts'
+import { postKeptJob, walletJobs } from './wallet/jobs.ts'
+import { webhookJobs } from './webhooks/jobs.ts'
+
+export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
+  const { config, metrics } = parts
+  const background = accountJobs({
+    ...parts,
+    public_url: config.PUBLIC_URL,
+    onMail: (purpose, outcome) => metrics.mails.labels(purpose, outcome).inc(),
+  })
+  const own_node_id = parts.call_ledger.node_id
+  return [
+    postKeptJob(parts.call_ledger),
+    ...(config.ROLE === 'worker' ? [] : [lastUsedJob(parts.db, parts.last_used)]),
+    ...(config.ROLE === 'api'
+      ? []
+      : [
+          ...background,
+          ...oauthJobs(parts),
+          ...walletJobs({ ...parts, own_node_id }),
+          ...webhookJobs({ ...parts, wakeMailSender }),
+          ...topupJobs({ ...parts, wakeMailSender }),
+          forgetEventsJob(parts),
+        ]),
+  ]
+}

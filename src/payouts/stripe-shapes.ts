@@ -1,0 +1,76 @@
+// Stripe's objects and errors in our own words.
+
+import { Stripe } from 'stripe'
+import {
+  type FailureReason,
+  type Payment,
+  type ProcessorAccount,
+  ProcessorError,
+} from './processor.ts'
+
+export async function call<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw toProcessorError(error)
+  }
+}
+
+function toProcessorError(error: unknown): ProcessorError {
+  if (!(error instanceof Stripe.errors.StripeError)) {
+    // A body that was cut or is no JSON comes as an error of the client's own.
+    return new ProcessorError({ reason: 'unknown', code: 'broken', replayed: false, cause: error })
+  }
+  const replayed = error.headers?.['idempotent-replayed'] === 'true'
+  const code = error.code ?? error.type
+  return new ProcessorError({ reason: reasonOf(error), code, replayed, cause: error })
+}
+
+function reasonOf(error: Stripe.errors.StripeError): FailureReason {
+  if (error instanceof Stripe.errors.StripeCardError) return 'declined'
+  if (error.statusCode === 404 || error.code === 'account_invalid') return 'missing'
+  const refused = [400, 401, 403].includes(error.statusCode ?? 0)
+  return refused && error.type !== 'StripeIdempotencyError' ? 'refused' : 'unknown'
+}
+
+export function toAccount(account: Stripe.Account): ProcessorAccount {
+  return {
+    id: account.id,
+    country: account.country ?? null,
+    default_currency: account.default_currency ?? null,
+    charges_enabled: account.charges_enabled,
+    payouts_enabled: account.payouts_enabled,
+    details_submitted: account.details_submitted,
+    disabled_reason: account.requirements?.disabled_reason ?? null,
+  }
+}
+
+export function toPayment(intent: Stripe.PaymentIntent): Payment {
+  const { payment_method, last_payment_error, status } = intent
+  const failed = ['requires_payment_method', 'requires_action', 'canceled'].includes(status)
+  return {
+    id: intent.id,
+    status: status === 'succeeded' ? 'succeeded' : failed ? 'failed' : 'open',
+    amount_cents: BigInt(intent.amount),
+    currency: intent.currency,
+    topup_id: intent.metadata['topup_id'],
+    customer_id: idOf(intent.customer),
+    payment_method_id: idOf(payment_method),
+    payment_method_label:
+      typeof payment_method === 'object' && payment_method !== null
+        ? labelOf(payment_method)
+        : undefined,
+    failure_code: last_payment_error?.decline_code ?? last_payment_error?.code ?? undefined,
+  }
+}
+
+/** As its owner knows it. */
+function labelOf({ type, card, us_bank_account }: Stripe.PaymentMethod): string {
+  if (card) return `${card.brand} ${card.last4}`
+  return us_bank_account?.last4 ? `bank account ${us_bank_account.last4}` : type
+}
+
+/** References come as an id, or whole. */
+export function idOf(reference: string | { id: string } | null | undefined): string | undefined {
+  return typeof reference === 'string' ? reference : reference?.id
+}

@@ -1,0 +1,117 @@
+// Credits that were paid for and whose money goes back: by a refund, or because the bank of the payer asks for it. A
+// wallet gives what it has free and is never negative; what it has not is the platform's loss, and stands in the book.
+
+import type { Tx } from '../platform/db.ts'
+import { bucketOf, mintWalletId } from './bucket.ts'
+import { postOne, readBalance } from './postings.ts'
+import { LOCK_WALLET, POST_BOOK_ENTRY } from './store.ts'
+
+export type Reversal = {
+  account_id: string
+  /** The top-up: owner of what is kept in `disputed`. */
+  topup_id: string
+  amount: bigint
+  at: Date
+}
+
+/** Takes a refund back from the wallet; answers what it had. */
+export async function takeRefund(tx: Tx, refund: Reversal): Promise<{ taken: bigint }> {
+  const taken = await takeFree(tx, refund, {
+    kind: 'refund',
+    counter: { account: 'external' },
+    description: 'Refund of a top-up',
+  })
+  await writeOff(tx, refund, { kind: 'refund', amount: refund.amount - taken })
+  return { taken }
+}
+
+/** Keeps what the wallet has of a payment that is disputed; answers how much that is. */
+export async function freezeDisputed(tx: Tx, dispute: Reversal): Promise<{ frozen: bigint }> {
+  const frozen = await takeFree(tx, dispute, {
+    kind: 'dispute',
+    counter: { account: 'disputed', owner: dispute.topup_id },
+    description: 'Disputed payment, frozen until the bank decides',
+  })
+  return { frozen }
+}
+
+/** The bank decided for us: what was frozen is there again. */
+export async function releaseDisputed(tx: Tx, dispute: Reversal): Promise<void> {
+  if (dispute.amount === 0n) return
+  await postOne(tx, {
+    id: mintWalletId(dispute.account_id, dispute.at),
+    wallet_id: dispute.account_id,
+    amount: dispute.amount,
+    kind: 'dispute_won',
+    counter: { account: 'disputed', owner: dispute.topup_id },
+    description: 'Dispute won, credits are back',
+    event: { reason: 'dispute_won' },
+  })
+}
+
+/** The bank took the money: what was frozen goes, then what the wallet has, and the rest is lost. */
+export async function takeDisputed(
+  tx: Tx,
+  dispute: Reversal & { frozen: bigint },
+): Promise<{ taken: bigint }> {
+  const rest = dispute.amount - dispute.frozen
+  const more = await takeFree(
+    tx,
+    { ...dispute, amount: rest },
+    { kind: 'dispute_lost', counter: { account: 'external' }, description: 'Dispute lost' },
+  )
+  if (dispute.frozen > 0n) {
+    await tx.run(POST_BOOK_ENTRY, [
+      mintWalletId(dispute.account_id, dispute.at),
+      'dispute_lost',
+      'disputed',
+      dispute.topup_id,
+      'external',
+      null,
+      dispute.frozen,
+      null,
+    ])
+  }
+  await writeOff(tx, dispute, { kind: 'dispute_lost', amount: rest - more })
+  return { taken: dispute.frozen + more }
+}
+
+type Taking = Pick<Parameters<typeof postOne>[1], 'counter' | 'description'> & {
+  kind: 'refund' | 'dispute' | 'dispute_lost'
+}
+
+async function takeFree(tx: Tx, reversal: Reversal, taking: Taking): Promise<bigint> {
+  const { account_id, at } = reversal
+  // Locked before it is read: nothing can be held or spent between the look and the posting.
+  await tx.run(LOCK_WALLET, [bucketOf(account_id), account_id])
+  const wallet = await readBalance(tx, account_id)
+  const free = wallet?.available ?? 0n
+  const amount = reversal.amount < free ? reversal.amount : free
+  if (amount <= 0n) return 0n
+  await postOne(tx, {
+    ...taking,
+    id: mintWalletId(account_id, at),
+    wallet_id: account_id,
+    amount: -amount,
+    event: { reason: taking.kind },
+  })
+  return amount
+}
+
+async function writeOff(
+  tx: Tx,
+  { account_id, topup_id, at }: Reversal,
+  loss: { kind: 'refund' | 'dispute_lost'; amount: bigint },
+): Promise<void> {
+  if (loss.amount === 0n) return
+  await tx.run(POST_BOOK_ENTRY, [
+    mintWalletId(account_id, at),
+    loss.kind,
+    'write_off',
+    null,
+    'external',
+    null,
+    loss.amount,
+    `Top-up ${topup_id}: the wallet did not have it`,
+  ])
+}
