@@ -13,10 +13,12 @@ export type ResealParts = { db: Queryable; log: Log; secret_box: SecretBox }
 export async function resealSecrets(parts: ResealParts, signal?: AbortSignal): Promise<void> {
   for (let after_id = NO_ID; ; ) {
     const rows = await listSecrets(parts.db, { after_id, count: PAGE_SIZE })
-    for (const { id, secret, previous_secret } of rows) {
-      for (const sealed of [secret, previous_secret]) {
-        if (sealed !== null && !parts.secret_box.isCurrent(sealed)) await reseal(parts, id, sealed)
-      }
+    const secrets = rows.flatMap(({ id, secret, previous_secret }) => [
+      { id, sealed: secret },
+      { id, sealed: previous_secret },
+    ])
+    for (const { id, sealed } of secrets) {
+      if (sealed !== null && !parts.secret_box.isCurrent(sealed)) await reseal(parts, id, sealed)
     }
     const last = rows.at(-1)
     if (!last || rows.length < PAGE_SIZE || signal?.aborted) return
