@@ -14,6 +14,7 @@ import { createLifecycle } from './http/lifecycle.ts'
 import { limitsFrom, RateLimits } from './http/rate-limit.ts'
 import { LastUsed } from './keys/last-used.ts'
 import type { LinkedUser } from './oauth/links.ts'
+import { createStripe } from './payouts/stripe-client.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { CredentialCache } from './platform/credential-cache.ts'
 import { Db } from './platform/db.ts'
@@ -73,6 +74,7 @@ export function compose(options: ComposeOptions) {
     dispatcher,
     event_wake,
     delivery_wake: new Wake(db, DELIVERIES_CHANNEL),
+    stripe: composeStripe(config),
     upstreams: createProviders(config, http_client),
     drains: { open: 0 },
     call_ledger: new CallLedger({
@@ -103,6 +105,12 @@ export async function closeParts(parts: Parts): Promise<void> {
   parts.mailer.close()
   await Promise.all([parts.http_client.close(), parts.webhook_client.close()])
   await Promise.all([parts.db.close(), parts.feed_db.close()])
+}
+
+/** Undefined: nobody can be paid. */
+function composeStripe({ STRIPE_SECRET_KEY, STRIPE_BASE_URL }: Config) {
+  if (STRIPE_SECRET_KEY === undefined) return undefined
+  return createStripe({ secret_key: STRIPE_SECRET_KEY, base_url: STRIPE_BASE_URL })
 }
 
 type FeedOptions = { db: Db; metrics: Metrics; others: readonly Forgetful[] }

@@ -115,6 +115,14 @@ const SETTINGS = {
     doc: 'The service’s own margin on the provider’s price.',
   }),
   CATALOG_FILE: optionalText({ doc: 'JSON that overrides or adds models and prices.' }),
+  STRIPE_SECRET_KEY: optionalText({
+    secret: true,
+    doc: 'Key of the payment processor. Without it the sandbox plays it, or in live mode nobody is paid.',
+  }),
+  STRIPE_BASE_URL: url({
+    protocols: ['http:', 'https:'],
+    doc: 'Where the payment processor is. Default: https://api.stripe.com',
+  }),
   SMTP_URL: url({
     protocols: ['smtp:', 'smtps:'],
     secret: true,

@@ -10,6 +10,7 @@ import type { Log } from './platform/log.ts'
 const PROGRAM = fileURLToPath(new URL('../sandbox/main.ts', import.meta.url))
 /** The stand-ins take any credential that is not empty. */
 const SANDBOX_KEY = 'sandbox'
+const SANDBOX_STRIPE_KEY = 'sk_test_sandbox'
 
 type ProviderConfig = Pick<
   Config,
@@ -19,9 +20,13 @@ type ProviderConfig = Pick<
   | 'ANTHROPIC_BASE_URL'
   | 'GOOGLE_API_KEY'
   | 'GOOGLE_BASE_URL'
+  | 'STRIPE_SECRET_KEY'
+  | 'STRIPE_BASE_URL'
 >
 
-type SandboxUrls = { openai: string; anthropic: string; google: string }
+type SandboxUrls = { openai: string; anthropic: string; google: string; stripe: string }
+
+const NO_URLS: SandboxUrls = { openai: '', anthropic: '', google: '', stripe: '' }
 
 export type WithSandbox = { config: Config; close: () => void }
 
@@ -56,13 +61,14 @@ export async function startSandboxProcess(config: Config, log: Log): Promise<Wit
 
 /** The same settings as an environment, for processes that this one forks. */
 export function providerEnvironment(config: Config): Record<string, string> {
-  const names = Object.keys(sandboxSettings(config, { openai: '', anthropic: '', google: '' }))
+  const names = Object.keys(sandboxSettings(config, NO_URLS))
   const given = names.map((name) => [name, config[name as keyof ProviderConfig]] as const)
   return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] !== undefined))
 }
 
 function lacksCredential(config: Config): boolean {
-  return !config.OPENAI_API_KEY || !config.ANTHROPIC_API_KEY || !config.GOOGLE_API_KEY
+  const { OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, STRIPE_SECRET_KEY } = config
+  return !OPENAI_API_KEY || !ANTHROPIC_API_KEY || !GOOGLE_API_KEY || !STRIPE_SECRET_KEY
 }
 
 function sandboxSettings(config: Config, urls: SandboxUrls): ProviderConfig {
@@ -77,5 +83,8 @@ function sandboxSettings(config: Config, urls: SandboxUrls): ProviderConfig {
     ...(real.GOOGLE_API_KEY
       ? { GOOGLE_API_KEY: real.GOOGLE_API_KEY, GOOGLE_BASE_URL: real.GOOGLE_BASE_URL }
       : { GOOGLE_API_KEY: SANDBOX_KEY, GOOGLE_BASE_URL: urls.google }),
+    ...(real.STRIPE_SECRET_KEY
+      ? { STRIPE_SECRET_KEY: real.STRIPE_SECRET_KEY, STRIPE_BASE_URL: real.STRIPE_BASE_URL }
+      : { STRIPE_SECRET_KEY: SANDBOX_STRIPE_KEY, STRIPE_BASE_URL: urls.stripe }),
   }
 }
