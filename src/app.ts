@@ -18,6 +18,7 @@ import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
+import { earningsRoutes } from './payouts/earnings-routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
@@ -65,6 +66,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   })
   deliveryRoutes(app, { ...parts, wakeSenders: parts.delivery_wake.wake })
   usageRoutes(app, parts)
+  earningsRoutes(app, parts)
   catalogRoutes(app, parts)
   gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.call_ledger })
   options.addRoutes?.(app)

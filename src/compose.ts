@@ -65,6 +65,7 @@ export function compose(options: ComposeOptions) {
     clock,
     metrics,
     db,
+    database_url: options.database_url,
     feed_db,
     ...credentials,
     catalog: loadCatalog({ file: config.CATALOG_FILE, fee_bps: config.SERVICE_FEE_PERCENT }),

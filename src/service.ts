@@ -16,6 +16,7 @@ import type { App } from './http/server.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { listen } from './listen.ts'
 import { oauthJobs } from './oauth/jobs.ts'
+import { payoutJobs } from './payouts/jobs.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { OpenSet } from './platform/open-set.ts'
@@ -258,6 +259,7 @@ function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
           ...oauthJobs(parts),
           ...walletJobs({ ...parts, own_node_id }),
           ...webhookJobs({ ...parts, wakeMailSender }),
+          ...payoutJobs(parts),
         ]),
   ]
 }

@@ -84,7 +84,7 @@ export async function proveAll(
 }
 
 /** Since the last seal. */
-async function openRange(tx: Tx): Promise<Range> {
+export async function openRange(tx: Tx): Promise<Range> {
   const [row] = await tx.run(SELECT_SEALED_UNTIL)
   return { ...ALL_TIME, ...(row?.sealed_until && { from: row.sealed_until }) }
 }
@@ -119,5 +119,5 @@ async function prove(
 }
 
 function proofName(statement: Statement<ProofRow>): string {
-  return statement.name.replace('wallet.prove_', '')
+  return statement.name.replace(/^\w+\.prove_/, '')
 }
