@@ -168,7 +168,7 @@ describe('a batch', () => {
     const first = batch(bench, { now, limits: { timeout: 5_000, maxNetworkRetries: 0 } })
     const began = performance.now()
     const second = await batch(bench, { now })
-    assert.ok(performance.now() - began < 100)
+    assert.ok(performance.now() - began < 500)
     assert.equal(second.status, 'already_running')
     assert.equal((await first).paid, 1)
     await assertPaidOnce(bench)
