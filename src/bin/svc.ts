@@ -18,6 +18,7 @@ import { isUuid } from '../platform/tokens.ts'
 import { bucketOf, mintWalletId } from '../wallet/bucket.ts'
 import { grantCredits } from '../wallet/postings.ts'
 import { LEDGER_USAGE, runLedgerCommand } from './ledger-commands.ts'
+import { PAYOUTS_USAGE, runPayoutsCommand } from './payout-commands.ts'
 import { describeStartFault, serve } from './server.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -87,6 +88,12 @@ const COMMANDS: Record<string, Command> = {
     summary: 'Prove, seal and archive the book; `svc ledger --help` says how. Blocks nobody.',
     takes_options: true,
     run: (args) => runLedgerCommand(args, withParts),
+  },
+  payouts: {
+    usage: PAYOUTS_USAGE,
+    summary: 'Pay developers, and see what was paid; `svc payouts --help` says how.',
+    takes_options: true,
+    run: (args) => runPayoutsCommand(args, withParts),
   },
   sandbox: {
     usage: 'svc sandbox [--port <port>]',

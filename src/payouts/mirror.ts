@@ -15,7 +15,7 @@ export async function mayBePaid(
   if (stripe_account_id === null || payouts_blocked) return false
   if (mirrored_at && now.getTime() - mirrored_at.getTime() <= DAY_MS) return payouts_enabled
   try {
-    const { stripe, limits = TRANSFER_LIMITS } = processor
+    const { stripe, transfer_limits: limits = TRANSFER_LIMITS } = processor
     const account = await stripe.accounts.retrieve(stripe_account_id, undefined, limits)
     await db.run(UPDATE_MIRROR, [
       candidate.developer_id,

@@ -76,6 +76,13 @@ export const BLOCK_ACCOUNT = statement<object>(
   'update payout_account set payouts_blocked = true where developer_id = $1::uuid',
 )
 
+export const UNBLOCK_ACCOUNT = statement<object>(
+  'payouts.unblock_account',
+  `update payout_account set payouts_blocked = false
+   where developer_id = $1::uuid and payouts_blocked
+   returning developer_id`,
+)
+
 // Not prepared by name: it holds for one transaction. A developer may have a million earnings.
 export const LIFT_TIME_LIMIT: Statement<object> = {
   name: 'payouts.lift_time_limit',
@@ -164,12 +171,6 @@ export const INSERT_PAYOUT = statement<PayoutRow>(
      $7::bigint, $8::bigint, $9::bigint, $10::bigint, $11::bigint, $12::timestamptz, $13::timestamptz,
      $14::timestamptz, ledger_now(), $14::timestamptz, $14::timestamptz, $15::integer, $16::text, $17::text)
    returning ${COLUMNS}`,
-)
-
-export const NOTE_ATTEMPT = statement<object>(
-  'payouts.note_attempt',
-  `update payout set last_attempt_at = $2::timestamptz
-   where id = $1::uuid and status = 'pending'`,
 )
 
 /** Another key for a payout whose key is proven to have done nothing. */

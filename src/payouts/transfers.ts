@@ -14,7 +14,7 @@ export type TransferLimits = { timeout: number; maxNetworkRetries: number }
 
 export const TRANSFER_LIMITS: TransferLimits = { timeout: TIMEOUT_MS, maxNetworkRetries: RETRIES }
 
-export type Processor = { stripe: Stripe; limits?: TransferLimits }
+export type Processor = { stripe: Stripe; transfer_limits?: TransferLimits }
 
 export type Sent =
   | { kind: 'paid'; transfer_id: string }
@@ -32,7 +32,7 @@ export type Sent =
   | { kind: 'unknown'; reason: string; mismatched: boolean }
 
 export async function createTransfer(processor: Processor, payout: PayoutRow): Promise<Sent> {
-  const { stripe, limits = TRANSFER_LIMITS } = processor
+  const { stripe, transfer_limits: limits = TRANSFER_LIMITS } = processor
   try {
     const transfer = await stripe.transfers.create(
       {
@@ -66,7 +66,7 @@ export type Found =
 
 /** Whether the transfer of a payout exists, whatever was answered when it was asked for. */
 export async function findTransfer(processor: Processor, payout: PayoutRow): Promise<Found> {
-  const { stripe, limits = TRANSFER_LIMITS } = processor
+  const { stripe, transfer_limits: limits = TRANSFER_LIMITS } = processor
   try {
     const { data } = await stripe.transfers.list(
       {

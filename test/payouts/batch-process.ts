@@ -44,6 +44,7 @@ class MortalDb extends Db {
 }
 
 const db = new MortalDb({ url: database_url, pool_size: 3, application_name: 'svc test' })
+const log = createLog({ level: 'silent' })
 const stripe = createStripe({ secret_key: 'sk_test_payouts', base_url: stripe_url })
 stripe.on('request', (event: Stripe.RequestEvent) => {
   die(`before ${event.method} ${event.path}`)
@@ -54,9 +55,11 @@ stripe.on('response', (event: Stripe.ResponseEvent) => die(`after ${event.method
 
 process.on('message', (message: { now: string }) => {
   const began = performance.now()
-  const limits = { timeout: 5_000, maxNetworkRetries: 0 }
-  const log = createLog({ level: 'silent' })
-  void runBatch({ db, database_url, stripe, limits, log }, { now: new Date(message.now) }).then(
+  const transfer_limits = { timeout: 5_000, maxNetworkRetries: 0 }
+  void runBatch(
+    { db, database_url, stripe, transfer_limits, log },
+    { now: new Date(message.now) },
+  ).then(
     ({ status, paid }) => process.send?.({ status, paid, ms: performance.now() - began }),
     (error: unknown) => process.send?.({ status: String(error), paid: 0, ms: 0 }),
   )

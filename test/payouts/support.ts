@@ -126,7 +126,10 @@ export async function batch(
   options: BatchOptions & { limits?: TransferLimits },
 ): Promise<BatchResult> {
   const { limits = QUICK, ...rest } = options
-  return await runBatch({ db, database_url, stripe: stand_in.stripe, limits, log }, rest)
+  return await runBatch(
+    { db, database_url, stripe: stand_in.stripe, transfer_limits: limits, log },
+    rest,
+  )
 }
 
 export function assertCloses(summary: EarningsSummary, about = ''): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { foldEarnings } from '../../src/payouts/earnings.ts'
 import { reversePayout } from '../../src/payouts/payouts.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
