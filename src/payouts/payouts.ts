@@ -13,9 +13,9 @@ import {
   INSERT_PAYOUT,
   INSERT_RESERVE,
   LAST_ATTEMPT_OF_SET,
-  LIFT_TIME_LIMIT,
   LOCK_ACCOUNT,
   type PayoutRow,
+  PREPARE_CLAIM,
   ROLL_RESERVES,
   SELECT_PAYOUT_OF_TRANSFER,
   SELECT_SET,
@@ -45,7 +45,7 @@ export async function claimPayout(db: Db, claim: Claim): Promise<PayoutRow | und
 
 async function claimIn(tx: Tx, { developer_id, now, minimum_credits }: Claim): Promise<PayoutRow> {
   const id = mintWalletId(developer_id, now)
-  await tx.run(LIFT_TIME_LIMIT)
+  await tx.run(PREPARE_CLAIM)
   const [account] = await tx.run(LOCK_ACCOUNT, [developer_id])
   if (!account?.stripe_account_id || !account.payouts_enabled || account.payouts_blocked) {
     throw new NothingToPay()
@@ -172,7 +172,7 @@ export async function markFailed(
 ): Promise<boolean> {
   const { failure, now } = failed
   return await db.transaction(async (tx) => {
-    await tx.run(LIFT_TIME_LIMIT)
+    await tx.run(PREPARE_CLAIM)
     const { id } = failed.payout
     const [payout] = await tx.run(SET_FAILED, [id, 'pending', failure.code, failure.message, now])
     if (!payout) return false
@@ -238,7 +238,7 @@ export async function reversePayout(db: Db, reversal: Reversal): Promise<Reversa
 }
 
 async function reverseIn(tx: Tx, { id, developer_id }: PayoutRow, now: Date) {
-  await tx.run(LIFT_TIME_LIMIT)
+  await tx.run(PREPARE_CLAIM)
   // A claim that would roll the reserve waits here, or has rolled it.
   await tx.run(LOCK_ACCOUNT, [developer_id])
   const message = 'The transfer was reversed.'

@@ -1,6 +1,6 @@
 // The SQL of payouts: claims, their results, reserves, and whom the batch looks at.
 
-import { type Statement, statement } from '../platform/db.ts'
+import { statement } from '../platform/db.ts'
 
 export type PayoutRow = {
   id: string
@@ -44,7 +44,8 @@ export type CandidateRow = {
 export const SELECT_CANDIDATES = statement<CandidateRow>(
   'payouts.select_candidates',
   `select a.developer_id, a.stripe_account_id, a.payouts_enabled, a.payouts_blocked, a.mirrored_at,
-     unclaimed_until(a.developer_id, $2::timestamptz) as eligible,
+     case when a.stripe_account_id is null or a.payouts_blocked then 0
+       else unclaimed_until(a.developer_id, $2::timestamptz) end as eligible,
      (select coalesce(sum(r.amount), 0)::bigint from payout_reserve r
       where r.developer_id = a.developer_id and r.rolled_into is null and r.voided_at is null
         and r.release_at <= $3::timestamptz) as released
@@ -83,11 +84,14 @@ export const UNBLOCK_ACCOUNT = statement<object>(
    returning developer_id`,
 )
 
-// Not prepared by name: it holds for one transaction. A developer may have a million earnings.
-export const LIFT_TIME_LIMIT: Statement<object> = {
-  name: 'payouts.lift_time_limit',
-  text: 'set local statement_timeout = 0',
-}
+/**
+ * For one transaction. A developer may have a million earnings; and plans over all partitions are made once, not for
+ * each developer.
+ */
+export const PREPARE_CLAIM = statement<object>(
+  'payouts.prepare_claim',
+  `select set_config('statement_timeout', '0', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
+)
 
 export type StampedRow = {
   credits: bigint

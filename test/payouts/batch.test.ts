@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { foldEarnings, readSeries } from '../../src/payouts/earnings.ts'
-import { reversePayout } from '../../src/payouts/payouts.ts'
+import { claimPayout, markFailed, markPaid, reversePayout } from '../../src/payouts/payouts.ts'
 import { MINIMUM_CREDITS } from '../../src/payouts/rules.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import {
@@ -123,6 +123,34 @@ describe('a batch', () => {
     assert.equal((await summaryOf(db, small, now)).accumulating_credits, 11_110n)
     await earn(db, small, { amounts: [1n], at: start })
     assert.equal((await batch(bench, { now, minimum_credits: 1n })).paid_cents, 1n)
+    await assertPaidOnce(bench)
+  })
+
+  it('claims nothing below the minimum, for a developer who may not be paid, or while a payout is pending', async () => {
+    const developer_id = await makeDeveloper(db, stand_in)
+    const now = later(8 * DAY)
+    const claim = () => claimPayout(db, { developer_id, now })
+    const change = (what: string) =>
+      sql(database_url, `update payout_account set ${what} where developer_id = $1`, [developer_id])
+    assert.equal(await claim(), undefined)
+    await earn(db, developer_id, { amounts: [9_999_999n], at: start })
+    assert.equal(await claim(), undefined)
+    await earn(db, developer_id, { amounts: [1n], at: start })
+    for (const what of ['payouts_enabled', 'payouts_blocked']) {
+      await change(`${what} = not ${what}`)
+      assert.equal(await claim(), undefined)
+      await change(`${what} = not ${what}`)
+    }
+    const payout = await claim()
+    assert.ok(payout)
+    await earn(db, developer_id, { amounts: [20_000_000n], at: start })
+    assert.equal(await claim(), undefined)
+    const failure = { code: 'test', message: 'test' }
+    assert.equal(await markFailed(db, { payout, failure, now }), true)
+    assert.equal(await markFailed(db, { payout, failure, now }), false)
+    assert.equal(await markPaid(db, { payout, transfer_id: 'tr_late', now }), false)
+    assert.equal((await summaryOf(db, developer_id, now)).pending_payout_credits, 30_000_000n)
+    assert.equal((await batch(bench, { now })).paid, 1)
     await assertPaidOnce(bench)
   })
 
