@@ -32,6 +32,9 @@ const { values } = parseArgs({
 const developers = Number(values.developers)
 const rows = Number(values.rows)
 
+/** Seconds in each statement. */
+const spent = new Map<string, number>()
+
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
 const postgres = await startEmbeddedPostgres({ data_dir: folder, log: () => {} })
 const sandbox = fork(
@@ -44,7 +47,12 @@ const sandbox = fork(
 try {
   const [urls] = (await once(sandbox, 'message')) as [{ stripe: string }]
   await migrate(postgres.url)
-  const db = new Db({ url: postgres.url, pool_size: 4, application_name: 'svc bench' })
+  const db = new Db({
+    url: postgres.url,
+    pool_size: 4,
+    application_name: 'svc bench',
+    observe: (name, seconds) => spent.set(name, (spent.get(name) ?? 0) + seconds),
+  })
   print(
     `load ${loadavg()
       .map((load) => load.toFixed(1))
@@ -68,6 +76,7 @@ async function measureBatch(db: Db, stripe_url: string): Promise<void> {
   await stand_in.control('/balance', { amount: 99_999_999_999 })
   await fill(ids, { each: EARNINGS_EACH, days: 20, amount: 200_000 })
   const memory: number[] = []
+  spent.clear()
   const began = performance.now()
   const result = await runBatch(
     {
@@ -90,6 +99,10 @@ async function measureBatch(db: Db, stripe_url: string): Promise<void> {
     `${developers} developers, ${developers * EARNINGS_EACH} earnings: ${result.status}, ${result.paid} paid ` +
       `in ${(ms / 1000).toFixed(1)} s, ${(ms / developers).toFixed(2)} ms each`,
   )
+  const statements = [...spent].toSorted(([, left], [, right]) => right - left).slice(0, 6)
+  for (const [name, seconds] of statements) {
+    print(`  ${((seconds * 1000) / developers).toFixed(2)} ms each in ${name}`)
+  }
   print(`resident memory at each tenth, MiB: ${memory.join(' ')}`)
   const check_began = performance.now()
   const { ok } = await checkPayouts(db)

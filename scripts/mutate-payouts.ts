@@ -51,28 +51,40 @@ const folder = mkdtempSync(path.join(tmpdir(), 'svc-mutants-'))
 const postgres = await startEmbeddedPostgres({ data_dir: folder, log: () => {} })
 let made = 0
 let killed = 0
-for (const target of TARGETS) {
+try {
+  for (const target of TARGETS) {
+    if (!passes(target)) throw new Error(`${target.file}: its tests fail without a change`)
+    tryMutants(target)
+  }
+} finally {
+  await postgres.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+process.stdout.write(
+  `${killed} of ${made} mutants killed (${Math.round((killed / made) * 100)} %)\n`,
+)
+
+function tryMutants(target: Target): void {
   const original = readFileSync(target.file, 'utf8')
   try {
     for (const mutant of mutantsOf(original, target.lines)) {
       made++
       writeFileSync(target.file, mutant.text)
-      const { status } = spawnSync(process.execPath, ['--test', ...target.tests], {
-        env: { ...process.env, SVC_TEST_DATABASE_URL: postgres.url },
-        timeout: TIME_LIMIT_MS,
-      })
-      if (status !== 0) killed++
-      else process.stdout.write(`survived ${target.file}: ${mutant.line.trim()}\n`)
+      if (passes(target)) process.stdout.write(`survived ${target.file}: ${mutant.line.trim()}\n`)
+      else killed++
     }
   } finally {
     writeFileSync(target.file, original)
   }
 }
-await postgres.stop()
-rmSync(folder, { recursive: true, force: true })
-process.stdout.write(
-  `${killed} of ${made} mutants killed (${Math.round((killed / made) * 100)} %)\n`,
-)
+
+function passes({ tests }: Target): boolean {
+  const { status } = spawnSync(process.execPath, ['--test', ...tests], {
+    env: { ...process.env, SVC_TEST_DATABASE_URL: postgres.url },
+    timeout: TIME_LIMIT_MS,
+  })
+  return status === 0
+}
 
 function* mutantsOf(text: string, only = /./): Generator<{ text: string; line: string }> {
   const lines = text.split('\n')

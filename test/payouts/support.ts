@@ -164,7 +164,7 @@ export async function payoutsOf(db: Db, developer_id: string): Promise<PayoutFac
     {
       name: 'test.payouts_of',
       text: `select id, status, amount_cents, gross_credits, earnings_credits, rolled_reserve_credits, attempt,
-        idempotency_key, failure_code, stripe_transfer_id from payout where developer_id = $1 order by id`,
+        idempotency_key, failure_code, stripe_transfer_id from payout where developer_id = $1 order by claimed_at`,
     },
     [developer_id],
   )
