@@ -151,12 +151,13 @@ export const GIVE_RESERVES_BACK = statement<{ amount: bigint }>(
    returning amount`,
 )
 
-/** What the set is called, and how often it was tried before. */
+/** What the set is called, and how often it was tried before. Materialized: else each payout is compared with a new hash. */
 export const SELECT_SET = statement<{ set_hash: string; attempt: number }>(
   'payouts.select_set',
-  `select s.set_hash,
+  `with s as materialized (select payout_set_hash($1::uuid, 0) as set_hash)
+   select s.set_hash,
      coalesce((select max(p.attempt) + 1 from payout p where p.set_hash = s.set_hash), 0) as attempt
-   from (select payout_set_hash($1::uuid, 0) as set_hash) s`,
+   from s`,
   { may_take_long: true },
 )
 
