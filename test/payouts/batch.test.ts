@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { foldEarnings, readSeries } from '../../src/payouts/earnings.ts'
-import { claimPayout, markFailed, markPaid, reversePayout } from '../../src/payouts/payouts.ts'
+import {
+  claimPayout,
+  markFailed,
+  markPaid,
+  reversePayout,
+  takeNextKey,
+} from '../../src/payouts/payouts.ts'
 import { MINIMUM_CREDITS } from '../../src/payouts/rules.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import {
@@ -145,6 +151,9 @@ describe('a batch', () => {
     assert.ok(payout)
     await earn(db, developer_id, { amounts: [20_000_000n], at: start })
     assert.equal(await claim(), undefined)
+    const next = await takeNextKey(db, payout, now)
+    assert.equal(next?.attempt, 1)
+    assert.notEqual(next.idempotency_key, payout.idempotency_key)
     const failure = { code: 'test', message: 'test' }
     assert.equal(await markFailed(db, { payout, failure, now }), true)
     assert.equal(await markFailed(db, { payout, failure, now }), false)
@@ -152,6 +161,14 @@ describe('a batch', () => {
     assert.equal((await summaryOf(db, developer_id, now)).pending_payout_credits, 30_000_000n)
     assert.equal((await batch(bench, { now })).paid, 1)
     await assertPaidOnce(bench)
+  })
+
+  it('counts a call on the stroke of the hour that the seven days cut', async () => {
+    const developer = await makeDeveloper(db, stand_in)
+    const hour = new Date('2026-11-20T10:00:00.000Z')
+    await earn(db, developer, { amounts: [5n], at: hour })
+    const summary = await summaryOf(db, developer, new Date(hour.getTime() + 7 * DAY + 1_800_000))
+    assert.deepEqual([summary.accumulating_credits, summary.on_hold_credits], [5n, 0n])
   })
 
   it('never pays what is marked as not payable, and shows it', async () => {
