@@ -94,7 +94,7 @@ create table gateway_node (
 create type journal_account as enum ('wallet', 'transit', 'dev_payable', 'revenue', 'promo', 'external',
   'write_off', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding', 'disputed');
 create type journal_kind as enum ('usage', 'welcome', 'grant', 'topup', 'transfer_out', 'transfer_in', 'refund',
-  'dispute', 'dispute_won', 'dispute_lost');
+  'dispute', 'dispute_won', 'dispute_lost', 'payout_claim', 'payout_paid', 'payout_failed', 'payout_reversed');
 create type billing_mode as enum ('developer', 'user');
 create type usage_state as enum ('settled', 'late');
 -- Where a call came in: the template of its route.
@@ -186,13 +186,18 @@ create table developer_earning (
   amount bigint not null,
   usage_at timestamptz not null,
   bucket smallint not null,
+  -- False: shown as earned, and never paid out. record_usage decides it.
+  payable boolean not null default true,
   id uuid not null,
   developer_id uuid not null,
   payout_id uuid,
-  constraint developer_earning_is_positive check (amount > 0)
+  constraint developer_earning_is_positive check (amount > 0),
+  constraint developer_earning_is_payable_if_paid check (payable or payout_id is null)
 ) partition by range (usage_at);
 create index developer_earning_unpaid on developer_earning (developer_id, usage_at) include (amount)
-where payout_id is null;
+where payout_id is null and payable;
+-- What a payout took: to prove it, and to give it back.
+create index developer_earning_by_payout on developer_earning (payout_id) where payout_id is not null;
 
 -- What happened to a wallet or its account, in the transaction in which it happened. A dispatcher fans it out.
 create sequence outbox_id;

@@ -20,6 +20,7 @@ import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
 import { payoutAccountRoutes } from './payouts/account-routes.ts'
+import { earningsRoutes } from './payouts/earnings-routes.ts'
 import { payoutEventHandlers } from './payouts/event-handlers.ts'
 import { stripeEventRoutes } from './payouts/event-routes.ts'
 import { topupEventHandlers } from './topups/event-handlers.ts'
@@ -75,6 +76,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   deliveryRoutes(app, { ...parts, wakeSenders: parts.delivery_wake.wake })
   moneyRoutes(app, parts, account_parts.wakeMailSender)
   usageRoutes(app, parts)
+  earningsRoutes(app, parts)
   catalogRoutes(app, parts)
   gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.call_ledger })
   options.addRoutes?.(app)

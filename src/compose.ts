@@ -60,7 +60,6 @@ export function compose(options: ComposeOptions) {
   const webhook_client = createWebhookClient({ allow_loopback: config.SVC_MODE !== 'live' })
   const dispatcher = new Dispatcher({ db, client: webhook_client, secret_box, clock, log, metrics })
   const event_wake = new Wake(db, EVENTS_CHANNEL)
-  const stripe = composeStripe(config)
   const credentials = composeCredentials(options, { db: feed_db, metrics, others: [dispatcher] })
   return {
     config,
@@ -68,6 +67,7 @@ export function compose(options: ComposeOptions) {
     clock,
     metrics,
     db,
+    database_url: options.database_url,
     feed_db,
     ...credentials,
     catalog: loadCatalog({ file: config.CATALOG_FILE, fee_bps: config.SERVICE_FEE_PERCENT }),
@@ -78,8 +78,7 @@ export function compose(options: ComposeOptions) {
     listeners: new Listeners(),
     event_wake,
     delivery_wake: new Wake(db, DELIVERIES_CHANNEL),
-    stripe,
-    processor: stripe && createProcessor(stripe, config.STRIPE_TIMEOUT_MS),
+    ...composeProcessor(config),
     upstreams: createProviders(config, http_client),
     drains: { open: 0 },
     call_ledger: new CallLedger({
@@ -113,13 +112,15 @@ export async function closeParts(parts: Parts): Promise<void> {
 }
 
 /** Undefined: nobody can be paid, and nobody can top up. */
-function composeStripe({ STRIPE_SECRET_KEY, STRIPE_BASE_URL, STRIPE_TIMEOUT_MS }: Config) {
-  if (STRIPE_SECRET_KEY === undefined) return undefined
-  return createStripe({
+function composeProcessor(config: Config) {
+  const { STRIPE_SECRET_KEY, STRIPE_BASE_URL, STRIPE_TIMEOUT_MS } = config
+  if (STRIPE_SECRET_KEY === undefined) return { stripe: undefined, processor: undefined }
+  const stripe = createStripe({
     secret_key: STRIPE_SECRET_KEY,
     base_url: STRIPE_BASE_URL,
     timeout_ms: STRIPE_TIMEOUT_MS,
   })
+  return { stripe, processor: createProcessor(stripe, STRIPE_TIMEOUT_MS) }
 }
 
 type FeedOptions = { db: Db; metrics: Metrics; others: readonly Forgetful[] }

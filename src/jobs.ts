@@ -4,6 +4,7 @@ import { accountJobs } from './accounts/jobs.ts'
 import type { Parts } from './compose.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
+import { payoutJobs } from './payouts/jobs.ts'
 import { forgetEventsJob } from './payouts/stripe-events.ts'
 import type { Job } from './platform/worker.ts'
 import { topupJobs } from './topups/jobs.ts'
@@ -30,6 +31,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
           ...webhookJobs({ ...parts, wakeMailSender }),
           ...topupJobs({ ...parts, wakeMailSender }),
           forgetEventsJob(parts),
+          ...payoutJobs(parts),
         ]),
   ]
 }

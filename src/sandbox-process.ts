@@ -4,6 +4,8 @@
 import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from './config.ts'
 import type { Log } from './platform/log.ts'
@@ -12,7 +14,9 @@ import { mintSecret } from './platform/tokens.ts'
 const PROGRAM = fileURLToPath(new URL('../sandbox/main.ts', import.meta.url))
 /** The stand-ins take any credential that is not empty. */
 const SANDBOX_KEY = 'sandbox'
-const SANDBOX_STRIPE_KEY = 'sk_test_sandbox'
+export const SANDBOX_STRIPE_KEY = 'sk_test_sandbox'
+/** In DATA_DIR, for commands beside the service: where the stand-in of Stripe is. */
+export const SANDBOX_ADDRESS_FILE = 'sandbox-stripe-url'
 const SET_UP_LIMIT_MS = 10_000
 
 type ProviderConfig = Pick<
@@ -62,6 +66,8 @@ export async function startSandboxProcess(config: Config, log: Log): Promise<Wit
   const [urls]: SandboxUrls[] = await Promise.race([once(child, 'message'), died])
   if (!urls) throw new Error('the sandbox did not say where it is')
   died.catch(() => {})
+  mkdirSync(config.DATA_DIR, { recursive: true })
+  writeFileSync(path.join(config.DATA_DIR, SANDBOX_ADDRESS_FILE), `${urls.stripe}\n`)
   let closing = false
   child.once('exit', () => {
     if (!closing) log.error('the sandbox ended: models without a credential do not answer')

@@ -3,8 +3,9 @@
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Parts } from '../compose.ts'
+import { checkPayouts } from '../payouts/check.ts'
 import { ArchiveFault, archiveMonth, findManifests, verifyArchive } from '../wallet/archive.ts'
-import { checkLedger, type Proof } from '../wallet/check.ts'
+import { checkLedger, type Proof, reportOf } from '../wallet/check.ts'
 import { isMonth } from '../wallet/months.ts'
 import { type Progress, replayLedger } from '../wallet/replay.ts'
 import { sealMonths } from '../wallet/seal.ts'
@@ -78,7 +79,8 @@ function readArguments(args: readonly string[]) {
 }
 
 async function check(parts: Parts, from_the_beginning: boolean): Promise<void> {
-  const report = from_the_beginning ? await replay(parts) : await checkLedger(parts.db)
+  const book = from_the_beginning ? await replay(parts) : await checkLedger(parts.db)
+  const report = reportOf([...book.proofs, ...(await checkPayouts(parts.db)).proofs])
   for (const proof of report.proofs) print(describeProof(proof))
   print(report.ok ? 'the book is right' : 'THE BOOK IS WRONG')
   if (!report.ok) process.exitCode = 1

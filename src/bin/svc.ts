@@ -18,6 +18,7 @@ import { isUuid } from '../platform/tokens.ts'
 import { bucketOf, mintWalletId } from '../wallet/bucket.ts'
 import { grantCredits } from '../wallet/postings.ts'
 import { LEDGER_USAGE, runLedgerCommand } from './ledger-commands.ts'
+import { PAYOUTS_USAGE, runPayoutsCommand } from './payout-commands.ts'
 import { describeStartFault, serve } from './server.ts'
 import { UsageError } from './usage-error.ts'
 import { runWebhookCommand, WEBHOOKS_USAGE } from './webhook-commands.ts'
@@ -94,6 +95,12 @@ const COMMANDS: Record<string, Command> = {
     summary: 'Send the events of an app to a url of this machine; `svc webhooks --help` says how.',
     takes_options: true,
     run: runWebhookCommand,
+  },
+  payouts: {
+    usage: PAYOUTS_USAGE,
+    summary: 'Pay developers, and see what was paid; `svc payouts --help` says how.',
+    takes_options: true,
+    run: (args) => runPayoutsCommand(args, withParts),
   },
   sandbox: {
     usage: 'svc sandbox [--port <port>]',

@@ -25,14 +25,10 @@ export function payoutEventHandlers(parts: PayoutEventParts): EventHandlers {
     'transfer.reversed': {
       from: 'platform',
       prepare: async ({ data: { object: transfer } }) => {
-        const { id, transfer_group, amount, amount_reversed } = transfer
-        const reversed = {
-          id,
-          transfer_group,
-          amount_cents: BigInt(amount),
-          amount_reversed_cents: BigInt(amount_reversed),
-        }
-        return (tx) => onTransferReversed(tx, reversed)
+        const { id, transfer_group, amount_reversed } = transfer
+        const amount_reversed_cents = BigInt(amount_reversed)
+        await onTransferReversed(parts, { id, transfer_group, amount_reversed_cents })
+        return undefined
       },
     },
   }

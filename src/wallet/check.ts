@@ -89,7 +89,7 @@ export async function proveAll(
 }
 
 /** Since the last seal. */
-async function openRange(tx: Tx): Promise<Range> {
+export async function openRange(tx: Tx): Promise<Range> {
   const [row] = await tx.run(SELECT_SEALED_UNTIL)
   return { ...ALL_TIME, ...(row?.sealed_until && { from: row.sealed_until }) }
 }
@@ -124,5 +124,5 @@ async function prove(
 }
 
 function proofName(statement: Statement<ProofRow>): string {
-  return statement.name.replace('wallet.prove_', '')
+  return statement.name.replace(/^\w+\.prove_/, '')
 }

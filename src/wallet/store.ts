@@ -330,3 +330,11 @@ export const INSERT_EVENT = statement<object>(
   `insert into outbox (bucket, wallet_id, source_id, kind, payload, at)
    values ($1::smallint, $2::uuid, $3::uuid, $4::event_kind, $5::jsonb, $6::timestamptz)`,
 )
+
+/** Lines that touch no wallet, numbered in the order given. */
+export const INSERT_LINES = statement<object>(
+  'wallet.insert_lines',
+  `insert into journal (bucket, tx, line, at, account, owner, amount, kind)
+   select $1::smallint, $2::uuid, l.line, (select ledger_now()), l.account, l.owner, l.amount, $3::journal_kind
+   from unnest($4::journal_account[], $5::uuid[], $6::bigint[]) with ordinality as l (account, owner, amount, line)`,
+)

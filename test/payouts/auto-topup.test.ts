@@ -6,7 +6,7 @@ import { chargeDue, followOpen } from '../../src/topups/automatic-charges.ts'
 import { checkLedger } from '../../src/wallet/check.ts'
 import { createApp } from '../support/app.ts'
 import { sql } from '../support/database.ts'
-import { balanceOf, openShop, type Person, registerPerson } from './support.ts'
+import { balanceOf, openShop, type Person, registerPerson } from './shop.ts'
 
 const WELCOME = 1_000_000
 const MINUTE_MS = 60_000

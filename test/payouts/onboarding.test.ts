@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createApp } from '../support/app.ts'
 import { sql } from '../support/database.ts'
-import { openShop, type Person, registerPerson } from './support.ts'
+import { openShop, type Person, registerPerson } from './shop.ts'
 
 const shop = await openShop({ STRIPE_TIMEOUT_MS: '2000' })
 const { service } = shop

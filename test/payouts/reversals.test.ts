@@ -6,7 +6,7 @@ import { mintWalletId } from '../../src/wallet/bucket.ts'
 import { checkLedger } from '../../src/wallet/check.ts'
 import { transferCredits } from '../../src/wallet/postings.ts'
 import { sql } from '../support/database.ts'
-import { balanceOf, openShop, type Person, registerPerson } from './support.ts'
+import { balanceOf, openShop, type Person, registerPerson } from './shop.ts'
 
 const shop = await openShop()
 const { service } = shop

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { ProcessorError } from '../../src/payouts/processor.ts'
 import { createStripe } from '../../src/payouts/stripe-client.ts'
 import { createProcessor } from '../../src/payouts/stripe-processor.ts'
-import { openShop } from './support.ts'
+import { openShop } from './shop.ts'
 
 const shop = await openShop()
 const TIMEOUT_MS = 400

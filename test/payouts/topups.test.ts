@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { checkLedger } from '../../src/wallet/check.ts'
 import { createApp, sendQueuedMail } from '../support/app.ts'
 import { sql } from '../support/database.ts'
-import { balanceOf, openShop, type Person, registerPerson } from './support.ts'
+import { balanceOf, openShop, type Person, registerPerson } from './shop.ts'
 
 const WELCOME = 1_000_000
 

@@ -42,11 +42,24 @@ begin
       u.output_tokens, u.reasoning_tokens, u.estimated, u.state::usage_state, u.price_list_id, u.request_id,
       u.provider_request_id, u.first_byte_ms, u.total_ms, u.endpoint, u.outcome, u.raw_usage, u.details
     from usage u
-  ), earnings as (
-    insert into developer_earning (bucket, id, developer_id, amount, usage_at)
-    select u.bucket, u.id, u.developer_id, u.markup, u.at
+  ), earned as (
+    -- The one place where an earning is said to be payable or not. Credits that nobody paid for must not become cash:
+    -- whoever brings such credits decides it here.
+    select u.bucket, u.id, u.developer_id, u.markup, u.at, u.client_id, true as payable
     from usage u
     where u.markup > 0
+  ), earnings as (
+    insert into developer_earning (bucket, id, developer_id, amount, usage_at, payable)
+    select e.bucket, e.id, e.developer_id, e.markup, e.at, e.payable
+    from earned e
+  ), sums as (
+    -- Added up here and folded into the sums later: the sums of a developer are no row that all their users wait for.
+    insert into earning_delta (developer_id, hour, client_id, earned, not_payable, unclaimed, calls)
+    select e.developer_id, date_trunc('hour', e.at, 'UTC'), coalesce(e.client_id, ''), sum(e.markup),
+      coalesce(sum(e.markup) filter (where not e.payable), 0), coalesce(sum(e.markup) filter (where e.payable), 0),
+      count(*)
+    from earned e
+    group by 1, 2, 3
   )
   insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
   select u.bucket, u.wallet_id, u.id, 'usage.completed', nullif(u.event, '{}'), u.balance_before, u.balance_after, u.posted_at

@@ -1,0 +1,213 @@
+// The daily batch: first what is pending is resolved, then whoever is due is paid, one developer after the other.
+
+import type { Db } from '../platform/db.ts'
+import type { Log } from '../platform/log.ts'
+import { withBatchLock } from './batch-lock.ts'
+import { mayBePaid } from './mirror.ts'
+import { claimPayout, markFailed, markPaid, takeNextKey } from './payouts.ts'
+import { resolveStep } from './resolve.ts'
+import { eligibleUntil, MINIMUM_CREDITS, reachesMinimum, splitGross } from './rules.ts'
+import {
+  type CandidateRow,
+  COUNT_ACCOUNTS,
+  type PayoutRow,
+  SELECT_CANDIDATES,
+  SELECT_PENDING,
+} from './store.ts'
+import { createTransfer, findTransfer, type Processor, type Sent } from './transfers.ts'
+
+const PAGE = 500
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+/** A processor that leaves this many in a row unanswered is away: the rest would wait a minute each. */
+const UNKNOWN_MAX = 3
+
+export type BatchParts = Processor & { db: Db; database_url: string; log: Log }
+
+export type BatchOptions = {
+  now: Date
+  /** Says what would be paid; writes and sends nothing. */
+  dry_run?: boolean
+  minimum_credits?: bigint
+  signal?: AbortSignal
+  onProgress?: (progress: { done: number; total: number }) => void
+  onPayout?: (payout: Payable) => void
+}
+
+export type Payable = {
+  developer_id: string
+  gross_credits: bigint
+  reserve_credits: bigint
+  transfer_credits: bigint
+  amount_cents: bigint
+  outcome: Outcome | 'due'
+}
+
+export type Outcome = 'paid' | 'failed' | 'pending'
+
+export type BatchResult = {
+  status: 'done' | 'already_running' | 'stopped' | 'interrupted'
+  /** Why it stopped. */
+  reason?: string
+  resolved: number
+  paid: number
+  failed: number
+  pending: number
+  paid_cents: bigint
+}
+
+type Run = BatchParts & BatchOptions & { result: BatchResult; unknown_in_a_row: number }
+
+export async function runBatch(parts: BatchParts, options: BatchOptions): Promise<BatchResult> {
+  const counts = { resolved: 0, paid: 0, failed: 0, pending: 0, paid_cents: 0n }
+  const run: Run = {
+    ...parts,
+    ...options,
+    result: { status: 'done', ...counts },
+    unknown_in_a_row: 0,
+  }
+  if (options.dry_run) {
+    await payDevelopers(run)
+    return run.result
+  }
+  const result = await withBatchLock(parts.database_url, async () => {
+    await resolvePending(run)
+    if (goesOn(run)) await payDevelopers(run)
+    return run.result
+  })
+  return result ?? { ...run.result, status: 'already_running' }
+}
+
+function goesOn({ result, signal }: Run): boolean {
+  if (result.status === 'done' && signal?.aborted) result.status = 'interrupted'
+  return result.status === 'done'
+}
+
+async function resolvePending(run: Run): Promise<void> {
+  let after = FIRST_ID
+  for (;;) {
+    const page = await run.db.run(SELECT_PENDING, [after, PAGE])
+    for (const payout of page) {
+      if (!goesOn(run)) return
+      const step = await resolveStep(run, payout, run.now)
+      const attempt = { payout, sent_before: true }
+      if (step.kind === 'send') await send(run, attempt)
+      else await finish(run, attempt, step.sent)
+      run.result.resolved++
+    }
+    const last = page.at(-1)
+    if (!last || page.length < PAGE) return
+    after = last.id
+  }
+}
+
+async function payDevelopers(run: Run): Promise<void> {
+  const { db, now, minimum_credits = MINIMUM_CREDITS } = run
+  const [count] = await db.run(COUNT_ACCOUNTS)
+  const progress = { done: 0, total: Number(count?.accounts ?? 0n) }
+  let after = FIRST_ID
+  for (;;) {
+    const page = await db.run(SELECT_CANDIDATES, [after, eligibleUntil(now), now, PAGE])
+    for (const candidate of page) {
+      if (!goesOn(run)) return
+      if (reachesMinimum(candidate.eligible, minimum_credits)) await payDeveloper(run, candidate)
+      progress.done++
+      run.onProgress?.(progress)
+    }
+    const last = page.at(-1)
+    if (!last || page.length < PAGE) return
+    after = last.developer_id
+  }
+}
+
+async function payDeveloper(run: Run, candidate: CandidateRow): Promise<void> {
+  const { db, now, minimum_credits = MINIMUM_CREDITS } = run
+  const { developer_id, eligible, released } = candidate
+  if (run.dry_run) {
+    const may = candidate.payouts_enabled && !candidate.payouts_blocked
+    const split = splitGross({ earnings: eligible, released_reserve: released })
+    if (may && split.amount_cents > 0n) run.onPayout?.({ developer_id, ...split, outcome: 'due' })
+    return
+  }
+  if (!(await mayBePaid(db, run, { candidate, now }))) return
+  const payout = await claimPayout(db, { developer_id, now, minimum_credits })
+  if (payout) await send(run, { payout, sent_before: false })
+}
+
+/** `sent_before`: an earlier request for this payout may have been executed without our knowing. */
+type Attempt = { payout: PayoutRow; sent_before: boolean }
+
+/** A refusal that is an old one may have been overcome since: then, and only then, another key is tried, once. */
+async function send(run: Run, attempt: Attempt): Promise<void> {
+  const { payout } = attempt
+  const sent = await createTransfer(run, payout)
+  if (sent.kind !== 'refused') return await finish(run, attempt, sent)
+  const proven = await proveRefusal(run, attempt, sent)
+  const retried = isOld(proven) ? await takeNextKey(run.db, payout, run.now) : undefined
+  if (!retried) return await finish(run, attempt, proven)
+  const again = { ...attempt, payout: retried }
+  const sent_again = await createTransfer(run, retried)
+  const known =
+    sent_again.kind === 'refused' ? await proveRefusal(run, again, sent_again) : sent_again
+  await finish(run, again, known)
+}
+
+function isOld(sent: Sent): boolean {
+  return sent.kind === 'refused' && sent.replayed
+}
+
+async function finish(run: Run, { payout }: Attempt, sent: Sent): Promise<void> {
+  const { db, now, result } = run
+  const outcome = outcomeOf(sent)
+  run.unknown_in_a_row = outcome === 'pending' ? run.unknown_in_a_row + 1 : 0
+  if (sent.kind === 'paid') {
+    await markPaid(db, { payout, transfer_id: sent.transfer_id, now })
+    result.paid_cents += payout.amount_cents
+  } else if (sent.kind === 'refused') {
+    await markFailed(db, { payout, failure: sent, now })
+    if (sent.concerns_all) stop(run, sent.code)
+  } else {
+    noteUnknown(run, payout, sent)
+  }
+  result[outcome]++
+  run.onPayout?.({ ...payout, outcome })
+}
+
+function outcomeOf({ kind }: Sent): Outcome {
+  if (kind === 'paid') return 'paid'
+  return kind === 'refused' ? 'failed' : 'pending'
+}
+
+/**
+ * Money is given back only when the list says too that there is no transfer. Where the credential is refused the list is
+ * as well: then only a payout that was never sent before is known to be unpaid.
+ */
+async function proveRefusal(
+  run: Run,
+  { payout, sent_before }: Attempt,
+  sent: Extract<Sent, { kind: 'refused' }>,
+): Promise<Sent> {
+  if (sent.unauthorized && !sent_before) return sent
+  const found = await findTransfer(run, payout)
+  if (found.kind === 'none') return sent
+  if (found.kind === 'found') return { kind: 'paid', transfer_id: found.transfer_id }
+  if (sent.concerns_all) stop(run, sent.code)
+  const reason = found.kind === 'differs' ? found.detail : found.reason
+  return { kind: 'unknown', reason, mismatched: found.kind === 'differs' }
+}
+
+function noteUnknown(
+  run: Run,
+  payout: PayoutRow,
+  { reason, mismatched }: Extract<Sent, { kind: 'unknown' }>,
+): void {
+  const about = { payout_id: payout.id, developer_id: payout.developer_id, reason }
+  if (mismatched) run.log.error({ alarm: 'payout', ...about }, 'a payout contradicts the processor')
+  else run.log.warn(about, 'the outcome of a transfer is not known yet')
+  if (run.unknown_in_a_row >= UNKNOWN_MAX) stop(run, 'processor_unreachable')
+}
+
+function stop(run: Run, reason: string): void {
+  run.result.status = 'stopped'
+  run.result.reason = reason
+  run.log.error({ alarm: 'payout', reason }, 'the batch stopped')
+}

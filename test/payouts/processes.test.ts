@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { after, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { claimPayout } from '../../src/payouts/payouts.ts'
+import { createDatabase, openDb } from '../support/database.ts'
+import { LONG } from '../wallet/support.ts'
+import {
+  assertPaidOnce,
+  batch,
+  DAY,
+  earn,
+  makeDeveloper,
+  payoutsOf,
+  startStandIn,
+  summaryOf,
+} from './support.ts'
+
+const ROUNDS = LONG ? 100 : 4
+const database_url = await createDatabase()
+const db = openDb(database_url)
+const stand_in = await startStandIn('processes')
+const children: ChildProcess[] = []
+after(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  await db.close()
+  await stand_in.close()
+})
+const bench = { db, database_url, stand_in }
+const start = new Date('2026-11-20T00:00:00Z')
+const now = new Date(start.getTime() + 7 * DAY)
+
+const PROGRAM = fileURLToPath(new URL('./batch-process.ts', import.meta.url))
+
+async function startProcess(mark = ''): Promise<ChildProcess> {
+  const child = fork(PROGRAM, [database_url, stand_in.url, mark])
+  children.push(child)
+  await once(child, 'message')
+  return child
+}
+
+type Answer = { status: string; paid: number; ms: number }
+
+async function run(child: ChildProcess): Promise<Answer> {
+  const answered = once(child, 'message')
+  child.send({ now: now.toISOString() })
+  const [answer] = (await answered) as [Answer]
+  return answer
+}
+
+const PAY = 'POST /v1/transfers'
+const refuse = {
+  method: 'POST',
+  path: '/v1/transfers',
+  fault: 'status',
+  status: 400,
+  when: 'during',
+}
+const slow = { method: 'POST', path: '/v1/transfers', fault: 'slow', ms: 300 }
+
+/** Where it dies, and what the stand-in does meanwhile. */
+const MARKS: readonly [mark: string, fault?: object][] = [
+  ['after payouts.stamp_earnings'],
+  ['before commit of payouts.insert_payout'],
+  ['after commit of payouts.insert_payout'],
+  [`before ${PAY}`],
+  [`during ${PAY}`, { ...slow, when: 'before' }],
+  [`during ${PAY}`, { ...slow, when: 'during' }],
+  [`during ${PAY}`, { ...slow, when: 'after' }],
+  [`after ${PAY}`],
+  ['after payouts.set_paid'],
+  ['before commit of payouts.set_paid'],
+  ['after commit of payouts.set_paid'],
+  ['before payouts.set_failed', refuse],
+  ['before commit of payouts.set_failed', refuse],
+  ['after commit of payouts.set_failed', refuse],
+]
+
+describe('batches in several processes', () => {
+  for (const [mark, fault] of MARKS) {
+    const when = fault && 'when' in fault ? ` (${String(fault.when)})` : ''
+    it(`pay once when one is killed ${mark}${when}`, async () => {
+      const developer = await makeDeveloper(db, stand_in)
+      await earn(db, developer, { amounts: [20_000_000n, 7n], at: start })
+      if (fault) await stand_in.control('/faults', fault)
+      const child = await startProcess(mark)
+      const died = once(child, 'exit')
+      child.send({ now: now.toISOString() })
+      const [, signal] = (await died) as [number | null, string | null]
+      assert.equal(signal, 'SIGKILL', 'it did not come to the mark')
+      await summaryOf(db, developer, now)
+      // A request that was on its way when its process died arrives.
+      if (mark.startsWith('during')) await new Promise((wait) => setTimeout(wait, 400))
+
+      assert.notEqual((await batch(bench, { now })).status, 'already_running')
+      const paid = (await payoutsOf(db, developer)).filter(({ status }) => status === 'paid')
+      assert.equal(paid.length, 1)
+      await summaryOf(db, developer, now)
+      await assertPaidOnce(bench)
+    })
+  }
+
+  it(`run one at a time, ${ROUNDS} rounds: the other returns at once`, async () => {
+    const both = [await startProcess(), await startProcess()]
+    for (let round = 0; round < ROUNDS; round++) {
+      const developer = await makeDeveloper(db, stand_in)
+      await earn(db, developer, { amounts: [20_000_000n], at: start })
+      await stand_in.control('/faults', { ...slow, when: 'before' })
+      const answers = await Promise.all(both.map(run))
+      const statuses = answers.map(({ status }) => status).toSorted((a, b) => a.localeCompare(b))
+      assert.deepEqual(statuses, ['already_running', 'done'])
+      const second = answers.find(({ status }) => status === 'already_running')
+      assert.ok((second?.ms ?? 0) < 1_000, `the second took ${second?.ms} ms`)
+      assert.equal((await payoutsOf(db, developer)).length, 1)
+    }
+    await assertPaidOnce(bench)
+  })
+
+  it('claim once even without the lock', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const developer = await makeDeveloper(db, stand_in)
+      await earn(db, developer, { amounts: [20_000_000n], at: start })
+      const claims = await Promise.all(
+        Array.from({ length: 4 }, () => claimPayout(db, { developer_id: developer, now })),
+      )
+      assert.equal(claims.filter((claim) => claim !== undefined).length, 1)
+    }
+    await batch(bench, { now })
+    await assertPaidOnce(bench)
+  })
+})
