@@ -2,6 +2,7 @@
 
 import type { Db } from '../platform/db.ts'
 import type { Log } from '../platform/log.ts'
+import { ALL_BUCKETS } from '../wallet/bucket.ts'
 import { withBatchLock } from './batch-lock.ts'
 import { mayBePaid } from './mirror.ts'
 import { claimPayout, markFailed, markPaid, takeNextKey } from './payouts.ts'
@@ -106,7 +107,13 @@ async function payDevelopers(run: Run): Promise<void> {
   const progress = { done: 0, total: Number(count?.accounts ?? 0n) }
   let after = FIRST_ID
   for (;;) {
-    const page = await db.run(SELECT_CANDIDATES, [after, eligibleUntil(now), now, PAGE])
+    const page = await db.run(SELECT_CANDIDATES, [
+      after,
+      eligibleUntil(now),
+      now,
+      PAGE,
+      ALL_BUCKETS,
+    ])
     for (const candidate of page) {
       if (!goesOn(run)) return
       if (reachesMinimum(candidate.eligible, minimum_credits)) await payDeveloper(run, candidate)

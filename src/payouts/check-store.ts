@@ -4,7 +4,7 @@
 import type { Statement } from '../platform/db.ts'
 import { LINES, type ProofRow, proof } from '../wallet/check-store.ts'
 
-/** Of any stretch of time, bucket by bucket. */
+/** Of any stretch of time. The earnings of a payout are in the buckets of their payers, so all are asked at once. */
 export const PAYOUT_RANGE_PROOFS: readonly Statement<ProofRow>[] = [
   proof(
     'payouts.prove_payouts_add_up',
@@ -23,7 +23,7 @@ export const PAYOUT_RANGE_PROOFS: readonly Statement<ProofRow>[] = [
        select count(*) as count, coalesce(sum(amount), 0)::bigint as credits, min(usage_at) as first_at,
          max(usage_at) as last_at
        from developer_earning
-       where payout_id = p.id
+       where bucket = any ($1::smallint[]) and payout_id = p.id
      ) e
      cross join lateral (
        select coalesce(sum(amount), 0)::bigint as credits from payout_reserve where rolled_into = p.id
@@ -62,7 +62,9 @@ export const PAYOUT_BOOK_PROOFS: readonly Statement<ProofRow>[] = [
            and account in ('dev_payable', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding')
            and month = (($2::timestamptz at time zone 'UTC') - interval '1 month')::date
          union all
-         select 'dev_payable', 0, amount from developer_earning where payout_id is null
+         select 'dev_payable', 0, amount
+         from developer_earning
+         where bucket = any ($1::smallint[]) and payout_id is null
          union all
          select 'dev_reserve', 0, amount from payout_reserve where rolled_into is null and voided_at is null
          union all
@@ -88,7 +90,9 @@ export const PAYOUT_PRESENT_PROOFS: readonly Statement<ProofRow>[] = [
        union all
        select developer_id, earned, not_payable from earning_delta
        union all
-       select developer_id, 0, amount from developer_earning where payout_id is null and payable
+       select developer_id, 0, amount
+       from developer_earning
+       where bucket = any ($1::smallint[]) and payout_id is null and payable
        union all
        select developer_id, 0, case status when 'pending' then gross_credits else transfer_credits end
        from payout where status <> 'failed'
@@ -108,7 +112,7 @@ export const PAYOUT_PRESENT_PROOFS: readonly Statement<ProofRow>[] = [
        select developer_id, hour, unclaimed, 0 from earning_delta
        union all
        select developer_id, date_trunc('hour', usage_at, 'UTC'), 0, amount
-       from developer_earning where payout_id is null and payable
+       from developer_earning where bucket = any ($1::smallint[]) and payout_id is null and payable
      ) hours
      where wallet_bucket(developer_id) = any ($1::smallint[])
      group by developer_id, hour`,

@@ -20,7 +20,7 @@ export const SELECT_SUMS = statement<SumsRow>(
      (coalesce(t.earned, 0) + d.earned)::bigint as total_earned,
      (coalesce(t.not_payable, 0) + d.not_payable)::bigint as not_payable,
      (h.unclaimed + d.unclaimed)::bigint as unclaimed,
-     unclaimed_until($1::uuid, $2::timestamptz) as eligible,
+     unclaimed_until($1::uuid, $2::timestamptz, $4::smallint[]) as eligible,
      p.in_flight, p.paid_out, r.reserve_held, r.reserve_released
    from (
      select coalesce(sum(earned), 0) as earned, coalesce(sum(not_payable), 0) as not_payable,

@@ -5,6 +5,7 @@
 import { readCursor, toPage } from '../http/schemas.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import { ALL_BUCKETS } from '../wallet/bucket.ts'
 import {
   FOLD_EARNINGS,
   type OwnPayoutRow,
@@ -41,7 +42,7 @@ export async function readSummary(
   developer_id: string,
   now: Date,
 ): Promise<EarningsSummary> {
-  const [sums] = await db.run(SELECT_SUMS, [developer_id, eligibleUntil(now), now])
+  const [sums] = await db.run(SELECT_SUMS, [developer_id, eligibleUntil(now), now, ALL_BUCKETS])
   if (!sums) throw new Error('sums are one row')
   const { pending_payout, accumulating } = splitEligible(sums.eligible)
   return {

@@ -2,7 +2,7 @@
 // processor stands in the row before it is asked for, and never changes.
 
 import type { Db, Tx } from '../platform/db.ts'
-import { mintWalletId } from '../wallet/bucket.ts'
+import { ALL_BUCKETS, mintWalletId } from '../wallet/bucket.ts'
 import { postLines } from '../wallet/lines.ts'
 import { CREDITS_PER_CENT, eligibleUntil, reachesMinimum, releaseAt, splitGross } from './rules.ts'
 import {
@@ -50,7 +50,7 @@ async function claimIn(tx: Tx, { developer_id, now, minimum_credits }: Claim): P
   if (!account?.stripe_account_id || !account.payouts_enabled || account.payouts_blocked) {
     throw new NothingToPay()
   }
-  const [taken] = await tx.run(STAMP_EARNINGS, [developer_id, id, eligibleUntil(now)])
+  const [taken] = await tx.run(STAMP_EARNINGS, [developer_id, id, eligibleUntil(now), ALL_BUCKETS])
   if (!taken?.period_start || !reachesMinimum(taken.credits, minimum_credits)) {
     throw new NothingToPay()
   }
@@ -96,7 +96,7 @@ async function claimIn(tx: Tx, { developer_id, now, minimum_credits }: Claim): P
  * would answer with what it said then, so the number of the attempt goes into the hash.
  */
 async function nameOf(tx: Tx, { id, developer_id }: { id: string; developer_id: string }) {
-  const [set] = await tx.run(SELECT_SET, [id])
+  const [set] = await tx.run(SELECT_SET, [id, ALL_BUCKETS])
   if (!set) throw new Error('a set has a name')
   const { set_hash, attempt } = set
   const hash = attempt === 0 ? set_hash : await hashOfAttempt(tx, id, attempt)
@@ -108,7 +108,7 @@ function keyOf(developer_id: string, hash: string): string {
 }
 
 async function hashOfAttempt(tx: Tx, id: string, attempt: number): Promise<string> {
-  const [row] = await tx.run(SELECT_SET_HASH, [id, attempt])
+  const [row] = await tx.run(SELECT_SET_HASH, [id, attempt, ALL_BUCKETS])
   if (!row) throw new Error('a set has a hash')
   return row.hash
 }
@@ -190,7 +190,7 @@ export async function markFailed(
 }
 
 async function giveBack(tx: Tx, payout: PayoutRow): Promise<void> {
-  const [earnings] = await tx.run(GIVE_EARNINGS_BACK, [payout.id])
+  const [earnings] = await tx.run(GIVE_EARNINGS_BACK, [payout.id, ALL_BUCKETS])
   const reserves = await tx.run(GIVE_RESERVES_BACK, [payout.id])
   const rolled = reserves.reduce((sum, { amount }) => sum + amount, 0n)
   if (

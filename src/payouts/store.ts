@@ -45,7 +45,7 @@ export const SELECT_CANDIDATES = statement<CandidateRow>(
   'payouts.select_candidates',
   `select a.developer_id, a.stripe_account_id, a.payouts_enabled, a.payouts_blocked, a.mirrored_at,
      case when a.stripe_account_id is null or a.payouts_blocked then 0
-       else unclaimed_until(a.developer_id, $2::timestamptz) end as eligible,
+       else unclaimed_until(a.developer_id, $2::timestamptz, $5::smallint[]) end as eligible,
      (select coalesce(sum(r.amount), 0)::bigint from payout_reserve r
       where r.developer_id = a.developer_id and r.rolled_into is null and r.voided_at is null
         and r.release_at <= $3::timestamptz) as released
@@ -105,7 +105,8 @@ export const STAMP_EARNINGS = statement<StampedRow>(
   'payouts.stamp_earnings',
   `with stamped as (
      update developer_earning set payout_id = $2::uuid
-     where developer_id = $1::uuid and payout_id is null and payable and usage_at <= $3::timestamptz
+     where bucket = any ($4::smallint[])
+       and developer_id = $1::uuid and payout_id is null and payable and usage_at <= $3::timestamptz
        and not exists (select from payout where developer_id = $1::uuid and status = 'pending')
      returning amount, usage_at
    ), deltas as (
@@ -124,7 +125,7 @@ export const GIVE_EARNINGS_BACK = statement<{ credits: bigint; count: bigint }>(
   'payouts.give_earnings_back',
   `with given as (
      update developer_earning set payout_id = null
-     where payout_id = $1::uuid
+     where bucket = any ($2::smallint[]) and payout_id = $1::uuid
      returning developer_id, amount, usage_at
    ), deltas as (
      insert into earning_delta (developer_id, hour, client_id, earned, not_payable, unclaimed, calls)
@@ -154,7 +155,7 @@ export const GIVE_RESERVES_BACK = statement<{ amount: bigint }>(
 /** What the set is called, and how often it was tried before. Materialized: else each payout is compared with a new hash. */
 export const SELECT_SET = statement<{ set_hash: string; attempt: number }>(
   'payouts.select_set',
-  `with s as materialized (select payout_set_hash($1::uuid, 0) as set_hash)
+  `with s as materialized (select payout_set_hash($1::uuid, 0, $2::smallint[]) as set_hash)
    select s.set_hash,
      coalesce((select max(p.attempt) + 1 from payout p where p.set_hash = s.set_hash), 0) as attempt
    from s`,
@@ -163,7 +164,7 @@ export const SELECT_SET = statement<{ set_hash: string; attempt: number }>(
 
 export const SELECT_SET_HASH = statement<{ hash: string }>(
   'payouts.select_set_hash',
-  'select payout_set_hash($1::uuid, $2::integer) as hash',
+  'select payout_set_hash($1::uuid, $2::integer, $3::smallint[]) as hash',
   { may_take_long: true },
 )
 

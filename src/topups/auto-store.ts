@@ -1,6 +1,7 @@
 // SQL of automatic top-ups: what owners want, who is due, and what is still open.
 
 import { type Queryable, statement, type Tx } from '../platform/db.ts'
+import { ALL_BUCKETS } from '../wallet/bucket.ts'
 import { COLUMNS, type TopupRow } from './store.ts'
 
 export type AutoTopupRow = {
@@ -108,7 +109,8 @@ const LIST_DUE = statement<{ account_id: string }>(
   `select a.account_id
    from auto_topup a
    join wallet w on w.bucket = wallet_bucket(a.account_id) and w.id = a.account_id
-   where a.enabled
+   where w.bucket = any ($4::smallint[])
+     and a.enabled
      and a.account_id > $1::uuid
      and w.posted < a.threshold_credits
      and a.ceiling_told_for is distinct from date_trunc('month', $2::timestamptz at time zone 'UTC')::date
@@ -123,7 +125,7 @@ export async function listDue(
   db: Queryable,
   page: { after_id: string; at: Date; count: number },
 ): Promise<string[]> {
-  const rows = await db.run(LIST_DUE, [page.after_id, page.at, page.count])
+  const rows = await db.run(LIST_DUE, [page.after_id, page.at, page.count, ALL_BUCKETS])
   return rows.map((row) => row.account_id)
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createApp } from '../support/app.ts'
-import { sql } from '../support/database.ts'
-import { assertBooks, chargeOf, holdOf, makeWallets } from '../wallet/support.ts'
-import { assertPaidOnce, batch, DAY, earn, standInAt } from './support.ts'
+import { createDatabase, openDb, sql } from '../support/database.ts'
+import { assertBooks, chargeOf, holdOf, makeLedger, makeWallets } from '../wallet/support.ts'
+import { assertPaidOnce, batch, DAY, earn, makeDeveloper, standInAt } from './support.ts'
 
 const service = await createApp()
 const { db } = service.parts
@@ -168,10 +168,22 @@ describe('GET /developers/earnings', () => {
 })
 
 describe('the whole book', () => {
-  it('is right with payouts in it', async () => {
-    await sql(database_url, 'select make_ledger_partitions($1, 0)', [
-      new Date(clock.now().getTime() - 8 * DAY),
-    ])
-    await assertBooks(db)
+  it('is right when what real calls earned is paid out', async () => {
+    const url = await createDatabase()
+    const own = openDb(url)
+    const developer_id = await makeDeveloper(own, stand_in)
+    const [wallet] = await makeWallets(own, 1, 1_000_000_000n)
+    assert.ok(wallet)
+    const ledger = await makeLedger(url)
+    const charge = chargeOf(await ledger.hold(holdOf(wallet, 30_000_000n)), 25_000_000n, 50n)
+    await ledger.settle({ ...charge, usage: { ...charge.usage, developer_id } })
+    await assertBooks(own)
+    const now = new Date(Date.now() + 8 * DAY)
+    const { paid_cents } = await batch({ db: own, database_url: url, stand_in }, { now })
+    // 24,999,950 credits; a tenth is kept back, and of the rest the cents are paid.
+    assert.equal(paid_cents, 2_249n)
+    await assertBooks(own)
+    await ledger.stop()
+    await own.close()
   })
 })
