@@ -1,6 +1,5 @@
 // Sends what this process has a lease on. Each webhook has a queue and a number of attempts at once of its own: it grows
-// while they arrive and shrinks to one while they fail, so an endpoint that is dead or slow holds up nobody else. What
-// came of the attempts is written in batches: while one is being written, the next gathers.
+// while they arrive and shrinks to one while they fail, so an endpoint that is dead or slow holds up nobody else.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
@@ -13,10 +12,10 @@ import type { WebhookMetrics } from '../platform/metrics.ts'
 import type { SecretBox } from '../platform/secret-box.ts'
 import { sendAttempt } from './attempt.ts'
 import type { WebhookClient } from './client.ts'
-import { finishDeliveries, type QueuedDelivery, type Target } from './delivery-store.ts'
+import type { QueuedDelivery, Target } from './delivery-store.ts'
+import { Results } from './results.ts'
 import { retryAfterMs } from './retries.ts'
 import { deliveryHeaders } from './signature.ts'
-import { countAttempts } from './stats.ts'
 
 /** How long a delivery is ours. One that has waited too long to be sent within it is left to whoever claims it next. */
 export const LEASE_MS = 60_000
@@ -25,14 +24,10 @@ const RUNNING_MAX = 256
 /** Attempts at once of one webhook. */
 const AT_ONCE = { first: 8, min: 1, max: 64 }
 const WAITING = 16
-const RESULTS_IN_BATCH = 500
 const SECRETS_KEPT = 1_000
 const LEARNED_KEPT = 10_000
 /** How long a stop waits for attempts that are on their way. */
 const STOP_WITHIN_MS = 5_000
-const WRITE_RETRY_MS = 500
-/** Nobody waits for what is written: what comes back within this time is written together. */
-const WRITE_GAP_MS = 40
 
 export type DispatcherOptions = {
   db: Db
@@ -56,11 +51,6 @@ type Lane = {
   has_backlog: boolean
 }
 
-type Result = {
-  item: { id: string; created_at: Date } & Record<string, unknown>
-  counted: { webhook_id: string; delivered: boolean; is_first: boolean; duration_ms: number }
-}
-
 export class Dispatcher implements Forgetful {
   readonly #options: DispatcherOptions
   readonly #lanes = new Map<string, Lane>()
@@ -68,13 +58,14 @@ export class Dispatcher implements Forgetful {
   /** What was learned of webhooks that have nothing to send now. */
   readonly #learned = new LRUCache<string, number>({ max: LEARNED_KEPT })
   #running = 0
-  #results: Result[] = []
-  #writing: Promise<void> | undefined
   #stopped = false
   #onRoom: () => void = () => {}
 
+  readonly #results: Results
+
   constructor(options: DispatcherOptions) {
     this.#options = options
+    this.#results = new Results(options)
   }
 
   /** Is called when a webhook, of which the database has more, has room again. */
@@ -105,7 +96,7 @@ export class Dispatcher implements Forgetful {
 
   /** Nothing is on its way, and all that came back is written. */
   get is_idle(): boolean {
-    return this.#lanes.size === 0 && this.#results.length === 0 && !this.#writing
+    return this.#lanes.size === 0 && this.#results.are_written
   }
 
   noteBacklog(webhook_id: string): void {
@@ -147,7 +138,7 @@ export class Dispatcher implements Forgetful {
     this.forgetAll()
     const give_up_at = performance.now() + STOP_WITHIN_MS
     while (this.#running > 0 && performance.now() < give_up_at) await sleep(10)
-    await this.#writing
+    await this.#results.stop()
   }
 
   #fill(lane: Lane): void {
@@ -216,7 +207,7 @@ export class Dispatcher implements Forgetful {
     const delivered = outcome === 'delivered'
     const { id, created_at, retries_left } = delivery
     const retry_after_ms = outcome === 'gone' ? null : retryAfterMs(retries_left)
-    this.#record({
+    this.#results.record({
       item: {
         webhook_id: target.id,
         id,
@@ -242,36 +233,6 @@ export class Dispatcher implements Forgetful {
     const secret = this.#options.secret_box.open(sealed, webhook_id)
     this.#secrets.set(sealed, secret)
     return secret
-  }
-
-  #record(result: Result): void {
-    this.#results.push(result)
-    this.#writing ??= this.#write()
-  }
-
-  async #write(): Promise<void> {
-    while (this.#results.length > 0) {
-      if (this.#results.length < RESULTS_IN_BATCH && !this.#stopped) await sleep(WRITE_GAP_MS)
-      const batch = this.#results.splice(0, RESULTS_IN_BATCH)
-      try {
-        await this.#writeBatch(batch)
-      } catch (error) {
-        this.#options.log.warn({ err: error, results: batch.length }, 'attempts not written yet')
-        // Without a result they are sent again when their lease is over: to a stop that is soon enough.
-        if (this.#stopped) break
-        this.#results.unshift(...batch)
-        await sleep(WRITE_RETRY_MS)
-      }
-    }
-    // Here, and not when the promise is settled: what comes back in between would wait for nobody.
-    this.#writing = undefined
-  }
-
-  async #writeBatch(batch: readonly Result[]): Promise<void> {
-    const { db } = this.#options
-    const items = batch.map(({ item }) => item).sort((a, b) => (a.id < b.id ? -1 : 1))
-    const counts = countAttempts(batch.map(({ counted }) => counted))
-    await finishDeliveries(db, items, counts)
   }
 }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Client } from 'pg'
 import { fanOut } from '../../src/webhooks/fan-out.ts'
+import { sendDue } from '../../src/webhooks/jobs.ts'
 import { sql } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { createWebhookService, type WebhookService } from '../support/webhooks.ts'
@@ -53,5 +54,45 @@ describe('a call that is charged while the outbox is read', () => {
     })
     await service.work()
     assert.equal(receiver?.received.length, 2)
+  })
+})
+
+describe('two attempts of one delivery that end together', () => {
+  it('are both in its log, and what has arrived is delivered', async () => {
+    const service = await createWebhookService()
+    const { webhook, receiver, post, read } = await service.owner()
+    const answers: ((status: number) => void)[] = []
+    receiver.answerWith((response) => answers.push((status) => response.writeHead(status).end()))
+    const sent = await post(`/v1/webhooks/${webhook.id}/test`)
+    const { id } = sent.json<{ id: string }>()
+    await sendDue(service.job_parts)
+    await receiver.waitFor(1)
+    await post(`/v1/webhooks/${webhook.id}/deliveries/${id}/redeliver`)
+    await sendDue(service.job_parts)
+    await receiver.waitFor(2)
+    answers[0]?.(500)
+    answers[1]?.(200)
+    await service.work()
+    const { status, attempt, attempts } = await read(webhook.id, id)
+    assert.deepEqual([status, attempt], ['delivered', 2])
+    assert.deepEqual(attempts?.map(({ response_status }) => response_status).toSorted(), [200, 500])
+  })
+})
+
+describe('a delivery that was sent more often than can be counted', () => {
+  it('is sent once more, and holds up no result of others', async () => {
+    const service = await createWebhookService()
+    const often = await service.owner()
+    const other = await service.owner()
+    const sent = await often.post(`/v1/webhooks/${often.webhook.id}/test`)
+    const { id } = sent.json<{ id: string }>()
+    await service.work()
+    await sql(service.database_url, 'update webhook_delivery set attempts = 32767')
+    await often.post(`/v1/webhooks/${often.webhook.id}/deliveries/${id}/redeliver`)
+    await other.post(`/v1/webhooks/${other.webhook.id}/test`)
+    await service.work()
+    assert.equal((await often.read(often.webhook.id, id)).status, 'delivered')
+    const { deliveries } = await other.list(other.webhook.id)
+    assert.equal(deliveries[0]?.status, 'delivered')
   })
 })
