@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../platform/db.ts'
 import type { Log } from '../platform/log.ts'
+import { isRefused } from '../platform/sql-errors.ts'
 import { finishDeliveries } from './delivery-store.ts'
 import { type CountedAttempt, countAttempts } from './stats.ts'
 
@@ -49,6 +50,10 @@ export class Results {
       try {
         await this.#writeBatch(batch)
       } catch (error) {
+        if (isRefused(error)) {
+          await this.#writeOneByOne(batch)
+          continue
+        }
         this.#log.warn({ err: error, results: batch.length }, 'attempts not written yet')
         // Without a result they are sent again when their lease is over: to a stop that is soon enough.
         if (this.#stopped) break
@@ -58,6 +63,18 @@ export class Results {
     }
     // Here, and not when the promise is settled: what comes back in between would wait for nobody.
     this.#writing = undefined
+  }
+
+  /** So that one that can never be written keeps no other from it. Without a result it is sent again. */
+  async #writeOneByOne(batch: readonly Result[]): Promise<void> {
+    for (const result of batch) {
+      try {
+        await this.#writeBatch([result])
+      } catch (error) {
+        const { id: delivery_id } = result.item
+        this.#log.error({ err: error, delivery_id }, 'the result of an attempt cannot be written')
+      }
+    }
   }
 
   /** One result of each delivery: of two, an UPDATE would take either. */

@@ -96,3 +96,22 @@ describe('a delivery that was sent more often than can be counted', () => {
     assert.equal(deliveries[0]?.status, 'delivered')
   })
 })
+
+describe('a result that the database refuses', () => {
+  it('is given up alone: the others are written', async () => {
+    const service = await createWebhookService()
+    const odd = await service.owner()
+    const other = await service.owner()
+    await sql(
+      service.database_url,
+      'alter table webhook_attempt add constraint no_teapots check (response_status <> 418)',
+    )
+    odd.receiver.answerWith((response) => response.writeHead(418).end())
+    await odd.post(`/v1/webhooks/${odd.webhook.id}/test`)
+    await other.post(`/v1/webhooks/${other.webhook.id}/test`)
+    await service.work()
+    const { deliveries } = await other.list(other.webhook.id)
+    assert.equal(deliveries[0]?.status, 'delivered')
+    assert.ok(service.log_lines.some((line) => line.includes('cannot be written')))
+  })
+})
