@@ -21,6 +21,8 @@ import { deliveryHeaders } from './signature.ts'
 export const LEASE_MS = 60_000
 const SEND_WITHIN_MS = 45_000
 const RUNNING_MAX = 256
+/** Of these, for webhooks that fail: however many there are, the others find a place. */
+const FAILING_MAX = 192
 /** Attempts at once of one webhook. */
 const AT_ONCE = { first: 8, min: 1, max: 64 }
 const WAITING = 16
@@ -53,11 +55,13 @@ type Lane = {
 
 export class Dispatcher implements Forgetful {
   readonly #options: DispatcherOptions
+  /** Who has had no place for the longest time comes first. */
   readonly #lanes = new Map<string, Lane>()
   readonly #secrets = new LRUCache<string, string>({ max: SECRETS_KEPT })
   /** What was learned of webhooks that have nothing to send now. */
   readonly #learned = new LRUCache<string, number>({ max: LEARNED_KEPT })
   #running = 0
+  #failing = 0
   #stopped = false
   #onRoom: () => void = () => {}
 
@@ -124,12 +128,12 @@ export class Dispatcher implements Forgetful {
       const lane = tag.startsWith('webhook:')
         ? this.#lanes.get(tag.slice('webhook:'.length))
         : undefined
-      if (lane) lane.waiting = []
+      if (lane) this.#dropWaiting(lane)
     }
   }
 
   forgetAll(): void {
-    for (const lane of this.#lanes.values()) lane.waiting = []
+    for (const lane of this.#lanes.values()) this.#dropWaiting(lane)
   }
 
   /** What waits is left to others; what is on its way is finished. */
@@ -141,18 +145,29 @@ export class Dispatcher implements Forgetful {
     await this.#results.stop()
   }
 
+  #dropWaiting(lane: Lane): void {
+    lane.waiting = []
+    this.#closeIfDone(lane)
+  }
+
   #fill(lane: Lane): void {
+    const is_failing = lane.at_once === AT_ONCE.min
     while (lane.running < lane.at_once && this.#running < RUNNING_MAX) {
+      if (is_failing && this.#failing >= FAILING_MAX) break
       const next = lane.waiting.shift()
       if (!next) break
       if (performance.now() > next.send_before) continue
-      lane.running += 1
-      this.#running += 1
-      void this.#send(lane, next.delivery)
+      this.#lanes.delete(lane.target.id)
+      this.#lanes.set(lane.target.id, lane)
+      void this.#send(lane, next.delivery, is_failing)
     }
+    this.#closeIfDone(lane)
   }
 
-  async #send(lane: Lane, delivery: QueuedDelivery): Promise<void> {
+  async #send(lane: Lane, delivery: QueuedDelivery, is_failing: boolean): Promise<void> {
+    lane.running += 1
+    this.#running += 1
+    if (is_failing) this.#failing += 1
     let delivered = false
     try {
       delivered = await this.#attempt(lane.target, delivery)
@@ -160,25 +175,36 @@ export class Dispatcher implements Forgetful {
       // Its lease ends, and it is tried again.
       this.#options.log.error({ err: error, delivery_id: delivery.id }, 'a delivery was not tried')
     }
+    const others_wait =
+      this.#running === RUNNING_MAX || (is_failing && this.#failing === FAILING_MAX)
     lane.running -= 1
     this.#running -= 1
+    if (is_failing) this.#failing -= 1
     lane.at_once = delivered
       ? Math.min(lane.at_once + 1, AT_ONCE.max)
       : Math.max(Math.floor(lane.at_once / 2), AT_ONCE.min)
+    if (others_wait) this.#giveTurns()
     this.#goOn(lane)
   }
 
-  #goOn(lane: Lane): void {
-    const was_full = this.#running === RUNNING_MAX - 1
-    this.#fill(lane)
-    if (was_full) {
-      for (const other of this.#lanes.values()) this.#fill(other)
-      this.#onRoom()
+  /** A place that all wanted is not for whoever has just had it. */
+  #giveTurns(): void {
+    for (const lane of this.#lanes.values()) {
+      if (this.#running >= RUNNING_MAX) break
+      this.#fill(lane)
     }
+    this.#onRoom()
+  }
+
+  #goOn(lane: Lane): void {
     if (lane.has_backlog && lane.waiting.length <= lane.at_once) {
       lane.has_backlog = false
       this.#onRoom()
     }
+    this.#fill(lane)
+  }
+
+  #closeIfDone(lane: Lane): void {
     if (lane.running > 0 || lane.waiting.length > 0) return
     this.#learned.set(lane.target.id, lane.at_once)
     this.#lanes.delete(lane.target.id)
