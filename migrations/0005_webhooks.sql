@@ -34,6 +34,8 @@ create table webhook (
   active boolean not null default true,
   -- Nothing that happened before is told: neither before it was made nor while it was off.
   active_since timestamptz not null,
+  -- What failed before is not held against it: it was off, or at another address.
+  judged_since timestamptz not null,
   -- Set where we switched it off, because it only failed.
   switched_off_at timestamptz,
   -- Sealed with the secrets key of the service.
