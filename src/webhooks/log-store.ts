@@ -130,8 +130,8 @@ const NOW = statement<{ now: Date }>('webhooks.now', 'select ledger_now() as now
 export type DeliveryFilter = {
   status?: DeliveryStatus | undefined
   event_type?: string | undefined
-  from?: string | undefined
-  to?: string | undefined
+  from?: Date | undefined
+  to?: Date | undefined
 }
 
 export async function listDeliveries(

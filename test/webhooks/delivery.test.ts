@@ -247,6 +247,25 @@ describe('the log', () => {
     }
   })
 
+  it('takes every time that there is, and refuses a leap second', async () => {
+    const service = await createWebhookService()
+    const { webhook, ask, post } = await service.owner()
+    const url = `/v1/webhooks/${webhook.id}`
+    const statuses = async (time: string) => {
+      const query = encodeURIComponent(time)
+      const listed = await ask('GET', `${url}/deliveries?from=${query}&to=${query}`)
+      const recovered = await post(`${url}/recover`, { since: time })
+      return [listed.statusCode, recovered.statusCode]
+    }
+    for (const time of [
+      '0000-01-01T00:00:00Z',
+      '9999-12-31T23:59:59Z',
+      '2026-11-15T09:30:00+23:59',
+    ])
+      assert.deepEqual(await statuses(time), [200, 202], time)
+    assert.deepEqual(await statuses('2016-12-31T23:59:60Z'), [400, 400])
+  })
+
   it('forgets what is older than 30 days, and its weeks are dropped', async () => {
     const { service, travel, work, list, webhook } = await withOneEvent()
     await work()
