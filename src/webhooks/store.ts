@@ -64,7 +64,7 @@ const INSERT = statement<WebhookRow>(
   `insert into webhook (id, app_id, developer_id, client_id, url, listens_until, events, low_balance_threshold, secret,
      active_since, judged_since, created_at)
    values ($1::uuid, $2::uuid, $3::uuid, $4::text, $5::text, $6::timestamptz, $7::text[], $8::bigint, $9::text,
-     least($10::timestamptz, ledger_now()), ledger_now(), $10::timestamptz)
+     ledger_now(), ledger_now(), $10::timestamptz)
    returning ${COLUMNS}`,
 )
 
