@@ -78,7 +78,7 @@ create table webhook_delivery (
   constraint webhook_delivery_time_of_delivery check ((status = 'delivered') <= (delivered_at is not null))
 ) partition by range (created_at);
 create index webhook_delivery_due on webhook_delivery (webhook_id, due_at) where due_at is not null;
-create index webhook_delivery_failed on webhook_delivery (webhook_id, id) where status = 'failed';
+create index webhook_delivery_not_arrived on webhook_delivery (webhook_id, id) where status in ('failed', 'cancelled');
 
 create table webhook_attempt (
   -- Of the delivery's event.

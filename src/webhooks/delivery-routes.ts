@@ -195,7 +195,8 @@ function sendingRoutes(app: App, parts: DeliveryParts): void {
         tags: TAGS,
         operationId: 'recover_deliveries',
         summary: 'Send everything again that failed since a time',
-        description: 'At most 10,000 at once, oldest first; `has_more` says whether to ask again.',
+        description:
+          'What failed, and what was cancelled while the webhook was off. At most 10,000 at once, oldest first; `has_more` says whether to ask again.',
         params: Params,
         body: Type.Object({ since: Time }),
         response: { 202: Type.Object({ count: Type.Integer(), has_more: Type.Boolean() }) },

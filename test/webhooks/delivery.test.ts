@@ -152,6 +152,24 @@ describe('a receiver that sends elsewhere', () => {
 })
 
 describe('a webhook that is switched off or deleted', () => {
+  it('has what was cancelled recovered once it is on again', async () => {
+    const { receiver, webhook, ask, post, travel, work, read } = await withOneEvent(fail)
+    await travel(0)
+    await work()
+    const url = `/v1/webhooks/${webhook.id}`
+    await ask('PATCH', url, { active: false })
+    await travel(DAY_MS / 2)
+    await work()
+    assert.equal((await read()).status, 'cancelled')
+    await ask('PATCH', url, { active: true })
+    receiver.answerWith((response) => response.end())
+    const since = new Date(Date.now() - DAY_MS).toISOString()
+    const reply = await post(`${url}/recover`, { since })
+    assert.deepEqual(reply.json(), { count: 1, has_more: false })
+    await work()
+    assert.equal((await read()).status, 'delivered')
+  })
+
   for (const how of ['PATCH', 'DELETE'] as const) {
     it(`gets none of the retries that wait (${how})`, async () => {
       const { service, receiver, webhook, ask, travel, work } = await withOneEvent(fail)
