@@ -34,6 +34,8 @@ create table webhook (
   active boolean not null default true,
   -- Nothing that happened before is told: neither before it was made nor while it was off.
   active_since timestamptz not null,
+  -- What failed before is not held against it: it was off, or at another address.
+  judged_since timestamptz not null,
   -- Set where we switched it off, because it only failed.
   switched_off_at timestamptz,
   -- Sealed with the secrets key of the service.
@@ -78,7 +80,7 @@ create table webhook_delivery (
   constraint webhook_delivery_time_of_delivery check ((status = 'delivered') <= (delivered_at is not null))
 ) partition by range (created_at);
 create index webhook_delivery_due on webhook_delivery (webhook_id, due_at) where due_at is not null;
-create index webhook_delivery_failed on webhook_delivery (webhook_id, id) where status = 'failed';
+create index webhook_delivery_not_arrived on webhook_delivery (webhook_id, id) where status in ('failed', 'cancelled');
 
 create table webhook_attempt (
   -- Of the delivery's event.

@@ -83,7 +83,6 @@ async function announce(tx: Tx, connection: ConnectionStateRow, at: Date): Promi
       email,
       ...(is_live ? { connected_at: time } : { disconnected_at: time }),
     },
-    at,
   })
 }
 

@@ -10,6 +10,12 @@ export function violatedConstraint(error: unknown): string | undefined {
   return cause.constraint
 }
 
+/** The statement failed by its data (22) or a constraint (23): it fails again however often it is repeated. */
+export function isRefused(error: unknown): boolean {
+  const cause = error instanceof ApiError ? error.cause : error
+  return cause instanceof DatabaseError && /^2[23]/.test(cause.code ?? '')
+}
+
 /** What the caller of a statement is told. */
 export function translate(error: unknown): unknown {
   if (error instanceof StandbyWaitCancelled)

@@ -11,17 +11,9 @@ export type AccountEvent = {
   /** The connection it is about. */
   source_id: string
   payload: object
-  at: Date
 }
 
 export async function recordEvent(tx: Tx, event: AccountEvent): Promise<void> {
-  const { account_id, kind, source_id, payload, at } = event
-  await tx.run(INSERT_EVENT, [
-    bucketOf(account_id),
-    account_id,
-    source_id,
-    kind,
-    toJson(payload),
-    at,
-  ])
+  const { account_id, kind, source_id, payload } = event
+  await tx.run(INSERT_EVENT, [bucketOf(account_id), account_id, source_id, kind, toJson(payload)])
 }

@@ -325,10 +325,11 @@ export const OPEN_SPEND_COUNTER = statement<Pick<SpentRow, 'spent'>>(
    returning spent`,
 )
 
+// The time is the ledger's, as that of all other events: those who want to know are asked since when by the same clock.
 export const INSERT_EVENT = statement<object>(
   'wallet.insert_event',
   `insert into outbox (bucket, wallet_id, source_id, kind, payload, at)
-   values ($1::smallint, $2::uuid, $3::uuid, $4::event_kind, $5::jsonb, $6::timestamptz)`,
+   values ($1::smallint, $2::uuid, $3::uuid, $4::event_kind, $5::jsonb, ledger_now())`,
 )
 
 /** Lines that touch no wallet, numbered in the order given. */

@@ -111,6 +111,8 @@ describe('of a body is kept', () => {
 
   test('text, without NUL and other control characters', async () => {
     assert.equal(await body('a\0b\u001b[31mc\td\r\ne'), 'ab[31mc\td\r\ne')
+    // Terminals take one character for the escape and the bracket together.
+    assert.equal(await body('a\u009b31mb'), 'a31mb')
   })
 
   test('at most 4 KiB, cut between two characters', async () => {

@@ -119,9 +119,11 @@ function cutAtCharacter(bytes: Buffer): Buffer {
   return bytes.subarray(0, end)
 }
 
+// oxlint-disable-next-line no-control-regex -- they are what is taken out
+const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
+
 /** Control characters go too: the text is shown in terminals. */
 function toText(bytes: Buffer): string | undefined {
   if (!isUtf8(bytes)) return undefined
-  // oxlint-disable-next-line no-control-regex -- they are what is taken out
-  return bytes.toString('utf8').replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '')
+  return bytes.toString('utf8').replace(CONTROL_CHARACTERS, '')
 }

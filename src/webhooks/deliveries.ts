@@ -96,7 +96,7 @@ export async function redeliver(
   return await findOne(parts, webhook.id, id)
 }
 
-/** All that failed since then, oldest first. */
+/** All that failed or was cancelled since then, oldest first. */
 export async function recoverFailed(
   parts: DeliveryParts,
   owned: OwnedWebhook,

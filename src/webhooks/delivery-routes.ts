@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { EVENT_TYPE_NAMES, eventName } from '../events/event-types.ts'
 import { Nullable, PageQuery, Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
+import { ApiError } from '../platform/errors.ts'
 import {
   type DeliveryParts,
   listOwnDeliveries,
@@ -95,7 +96,8 @@ export function deliveryRoutes(app: App, parts: DeliveryParts): void {
       },
     },
     async (request) => {
-      const { limit, cursor, ...filter } = request.query
+      const { limit, cursor, from, to, ...query } = request.query
+      const filter = { ...query, from: readTime('from', from), to: readTime('to', to) }
       const page = await listOwnDeliveries(parts, owned(request), { filter, cursor, limit })
       const { data, has_more, next_cursor } = page
       return { deliveries: data.map(presentDelivery), has_more, next_cursor }
@@ -193,17 +195,29 @@ function sendingRoutes(app: App, parts: DeliveryParts): void {
         tags: TAGS,
         operationId: 'recover_deliveries',
         summary: 'Send everything again that failed since a time',
-        description: 'At most 10,000 at once, oldest first; `has_more` says whether to ask again.',
+        description:
+          'What failed, and what was cancelled while the webhook was off. At most 10,000 at once, oldest first; `has_more` says whether to ask again.',
         params: Params,
         body: Type.Object({ since: Time }),
         response: { 202: Type.Object({ count: Type.Integer(), has_more: Type.Boolean() }) },
       },
     },
     async (request, reply) => {
+      const since = readTime('since', request.body.since)
       reply.code(202)
-      return await recoverFailed(parts, owned(request), new Date(request.body.since))
+      return await recoverFailed(parts, owned(request), since)
     },
   )
+}
+
+function readTime(name: string, text: string): Date
+function readTime(name: string, text: string | undefined): Date | undefined
+/** The format of a schema lets leap seconds pass, which no Date has, and PostgreSQL takes not every year and offset. */
+function readTime(name: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const time = new Date(text)
+  if (Number.isFinite(time.getTime())) return time
+  throw new ApiError('invalid_request', { message: `${name} is not a time that there is.` })
 }
 
 function presentDelivery(row: DeliveryRow) {

@@ -1,6 +1,5 @@
 // Sends what this process has a lease on. Each webhook has a queue and a number of attempts at once of its own: it grows
-// while they arrive and shrinks to one while they fail, so an endpoint that is dead or slow holds up nobody else. What
-// came of the attempts is written in batches: while one is being written, the next gathers.
+// while they arrive and shrinks to one while they fail, so an endpoint that is dead or slow holds up nobody else.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
@@ -13,26 +12,24 @@ import type { WebhookMetrics } from '../platform/metrics.ts'
 import type { SecretBox } from '../platform/secret-box.ts'
 import { sendAttempt } from './attempt.ts'
 import type { WebhookClient } from './client.ts'
-import { finishDeliveries, type QueuedDelivery, type Target } from './delivery-store.ts'
+import type { QueuedDelivery, Target } from './delivery-store.ts'
+import { Results } from './results.ts'
 import { retryAfterMs } from './retries.ts'
 import { deliveryHeaders } from './signature.ts'
-import { countAttempts } from './stats.ts'
 
 /** How long a delivery is ours. One that has waited too long to be sent within it is left to whoever claims it next. */
 export const LEASE_MS = 60_000
 const SEND_WITHIN_MS = 45_000
 const RUNNING_MAX = 256
+/** Of these, for webhooks that fail: however many there are, the others find a place. */
+const FAILING_MAX = 192
 /** Attempts at once of one webhook. */
 const AT_ONCE = { first: 8, min: 1, max: 64 }
 const WAITING = 16
-const RESULTS_IN_BATCH = 500
 const SECRETS_KEPT = 1_000
 const LEARNED_KEPT = 10_000
 /** How long a stop waits for attempts that are on their way. */
 const STOP_WITHIN_MS = 5_000
-const WRITE_RETRY_MS = 500
-/** Nobody waits for what is written: what comes back within this time is written together. */
-const WRITE_GAP_MS = 40
 
 export type DispatcherOptions = {
   db: Db
@@ -56,25 +53,23 @@ type Lane = {
   has_backlog: boolean
 }
 
-type Result = {
-  item: { id: string; created_at: Date } & Record<string, unknown>
-  counted: { webhook_id: string; delivered: boolean; is_first: boolean; duration_ms: number }
-}
-
 export class Dispatcher implements Forgetful {
   readonly #options: DispatcherOptions
+  /** Who has had no place for the longest time comes first. */
   readonly #lanes = new Map<string, Lane>()
   readonly #secrets = new LRUCache<string, string>({ max: SECRETS_KEPT })
   /** What was learned of webhooks that have nothing to send now. */
   readonly #learned = new LRUCache<string, number>({ max: LEARNED_KEPT })
   #running = 0
-  #results: Result[] = []
-  #writing: Promise<void> | undefined
+  #failing = 0
   #stopped = false
   #onRoom: () => void = () => {}
 
+  readonly #results: Results
+
   constructor(options: DispatcherOptions) {
     this.#options = options
+    this.#results = new Results(options)
   }
 
   /** Is called when a webhook, of which the database has more, has room again. */
@@ -105,7 +100,7 @@ export class Dispatcher implements Forgetful {
 
   /** Nothing is on its way, and all that came back is written. */
   get is_idle(): boolean {
-    return this.#lanes.size === 0 && this.#results.length === 0 && !this.#writing
+    return this.#lanes.size === 0 && this.#results.are_written
   }
 
   noteBacklog(webhook_id: string): void {
@@ -133,12 +128,12 @@ export class Dispatcher implements Forgetful {
       const lane = tag.startsWith('webhook:')
         ? this.#lanes.get(tag.slice('webhook:'.length))
         : undefined
-      if (lane) lane.waiting = []
+      if (lane) this.#dropWaiting(lane)
     }
   }
 
   forgetAll(): void {
-    for (const lane of this.#lanes.values()) lane.waiting = []
+    for (const lane of this.#lanes.values()) this.#dropWaiting(lane)
   }
 
   /** What waits is left to others; what is on its way is finished. */
@@ -147,21 +142,32 @@ export class Dispatcher implements Forgetful {
     this.forgetAll()
     const give_up_at = performance.now() + STOP_WITHIN_MS
     while (this.#running > 0 && performance.now() < give_up_at) await sleep(10)
-    await this.#writing
+    await this.#results.stop()
+  }
+
+  #dropWaiting(lane: Lane): void {
+    lane.waiting = []
+    this.#closeIfDone(lane)
   }
 
   #fill(lane: Lane): void {
+    const is_failing = lane.at_once === AT_ONCE.min
     while (lane.running < lane.at_once && this.#running < RUNNING_MAX) {
+      if (is_failing && this.#failing >= FAILING_MAX) break
       const next = lane.waiting.shift()
       if (!next) break
       if (performance.now() > next.send_before) continue
-      lane.running += 1
-      this.#running += 1
-      void this.#send(lane, next.delivery)
+      this.#lanes.delete(lane.target.id)
+      this.#lanes.set(lane.target.id, lane)
+      void this.#send(lane, next.delivery, is_failing)
     }
+    this.#closeIfDone(lane)
   }
 
-  async #send(lane: Lane, delivery: QueuedDelivery): Promise<void> {
+  async #send(lane: Lane, delivery: QueuedDelivery, is_failing: boolean): Promise<void> {
+    lane.running += 1
+    this.#running += 1
+    if (is_failing) this.#failing += 1
     let delivered = false
     try {
       delivered = await this.#attempt(lane.target, delivery)
@@ -169,25 +175,36 @@ export class Dispatcher implements Forgetful {
       // Its lease ends, and it is tried again.
       this.#options.log.error({ err: error, delivery_id: delivery.id }, 'a delivery was not tried')
     }
+    const others_wait =
+      this.#running === RUNNING_MAX || (is_failing && this.#failing === FAILING_MAX)
     lane.running -= 1
     this.#running -= 1
+    if (is_failing) this.#failing -= 1
     lane.at_once = delivered
       ? Math.min(lane.at_once + 1, AT_ONCE.max)
       : Math.max(Math.floor(lane.at_once / 2), AT_ONCE.min)
+    if (others_wait) this.#giveTurns()
     this.#goOn(lane)
   }
 
-  #goOn(lane: Lane): void {
-    const was_full = this.#running === RUNNING_MAX - 1
-    this.#fill(lane)
-    if (was_full) {
-      for (const other of this.#lanes.values()) this.#fill(other)
-      this.#onRoom()
+  /** A place that all wanted is not for whoever has just had it. */
+  #giveTurns(): void {
+    for (const lane of this.#lanes.values()) {
+      if (this.#running >= RUNNING_MAX) break
+      this.#fill(lane)
     }
+    this.#onRoom()
+  }
+
+  #goOn(lane: Lane): void {
     if (lane.has_backlog && lane.waiting.length <= lane.at_once) {
       lane.has_backlog = false
       this.#onRoom()
     }
+    this.#fill(lane)
+  }
+
+  #closeIfDone(lane: Lane): void {
     if (lane.running > 0 || lane.waiting.length > 0) return
     this.#learned.set(lane.target.id, lane.at_once)
     this.#lanes.delete(lane.target.id)
@@ -216,7 +233,7 @@ export class Dispatcher implements Forgetful {
     const delivered = outcome === 'delivered'
     const { id, created_at, retries_left } = delivery
     const retry_after_ms = outcome === 'gone' ? null : retryAfterMs(retries_left)
-    this.#record({
+    this.#results.record({
       item: {
         webhook_id: target.id,
         id,
@@ -242,36 +259,6 @@ export class Dispatcher implements Forgetful {
     const secret = this.#options.secret_box.open(sealed, webhook_id)
     this.#secrets.set(sealed, secret)
     return secret
-  }
-
-  #record(result: Result): void {
-    this.#results.push(result)
-    this.#writing ??= this.#write()
-  }
-
-  async #write(): Promise<void> {
-    while (this.#results.length > 0) {
-      if (this.#results.length < RESULTS_IN_BATCH && !this.#stopped) await sleep(WRITE_GAP_MS)
-      const batch = this.#results.splice(0, RESULTS_IN_BATCH)
-      try {
-        await this.#writeBatch(batch)
-      } catch (error) {
-        this.#options.log.warn({ err: error, results: batch.length }, 'attempts not written yet')
-        // Without a result they are sent again when their lease is over: to a stop that is soon enough.
-        if (this.#stopped) break
-        this.#results.unshift(...batch)
-        await sleep(WRITE_RETRY_MS)
-      }
-    }
-    // Here, and not when the promise is settled: what comes back in between would wait for nobody.
-    this.#writing = undefined
-  }
-
-  async #writeBatch(batch: readonly Result[]): Promise<void> {
-    const { db } = this.#options
-    const items = batch.map(({ item }) => item).sort((a, b) => (a.id < b.id ? -1 : 1))
-    const counts = countAttempts(batch.map(({ counted }) => counted))
-    await finishDeliveries(db, items, counts)
   }
 }
 

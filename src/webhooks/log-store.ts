@@ -98,13 +98,14 @@ const REDELIVER = statement<{ id: string }>(
    returning id`,
 )
 
+// What waited when the webhook was switched off was cancelled, and did not arrive either.
 const RECOVER = statement<{ id: string }>(
   'webhooks.recover',
   `with failed as materialized (
      select id, created_at
      from webhook_delivery
      where webhook_id = $1::uuid
-       and status = 'failed'
+       and status in ('failed', 'cancelled')
        and created_at >= $2::timestamptz
      order by id
      limit $3::integer
@@ -130,8 +131,8 @@ const NOW = statement<{ now: Date }>('webhooks.now', 'select ledger_now() as now
 export type DeliveryFilter = {
   status?: DeliveryStatus | undefined
   event_type?: string | undefined
-  from?: string | undefined
-  to?: string | undefined
+  from?: Date | undefined
+  to?: Date | undefined
 }
 
 export async function listDeliveries(

@@ -62,9 +62,9 @@ const COUNT = statement<{ webhooks: number }>(
 const INSERT = statement<WebhookRow>(
   'webhooks.insert',
   `insert into webhook (id, app_id, developer_id, client_id, url, listens_until, events, low_balance_threshold, secret,
-     active_since, created_at)
+     active_since, judged_since, created_at)
    values ($1::uuid, $2::uuid, $3::uuid, $4::text, $5::text, $6::timestamptz, $7::text[], $8::bigint, $9::text,
-     least($10::timestamptz, ledger_now()), $10::timestamptz)
+     ledger_now(), ledger_now(), $10::timestamptz)
    returning ${COLUMNS}`,
 )
 
@@ -93,6 +93,8 @@ const UPDATE = statement<WebhookRow>(
      low_balance_threshold = case when $5::boolean then $6::bigint else low_balance_threshold end,
      active = coalesce($7::boolean, active),
      active_since = case when $7::boolean and not active then ledger_now() else active_since end,
+     judged_since = case when ($7::boolean and not active) or $3::text <> url then ledger_now()
+       else judged_since end,
      switched_off_at = case when $7::boolean then null else switched_off_at end
    where developer_id = $1::uuid and id = $2::uuid and url is not null
    returning ${COLUMNS}`,
@@ -134,7 +136,9 @@ const SWITCH_OFF_FAILING = statement<{
    from (
      select s.webhook_id, sum(s.failed_events) as failed_events, min(s.half_hour) as failing_since
      from webhook_stat s
+     join webhook o on o.id = s.webhook_id
      where s.failed > 0
+       and s.half_hour >= o.judged_since
        and s.half_hour > coalesce(
          (select max(g.half_hour) from webhook_stat g where g.webhook_id = s.webhook_id and g.delivered > 0),
          '-infinity')
@@ -144,7 +148,7 @@ const SWITCH_OFF_FAILING = statement<{
      and w.active
      and w.url is not null
      and f.failed_events >= $1::integer
-     and greatest(f.failing_since, w.active_since) <= ledger_now() - $2::integer * interval '1 second'
+     and f.failing_since <= ledger_now() - $2::integer * interval '1 second'
    returning w.id, w.url, w.developer_id, f.failed_events::bigint as failed_events`,
 )
 

@@ -152,6 +152,24 @@ describe('a receiver that sends elsewhere', () => {
 })
 
 describe('a webhook that is switched off or deleted', () => {
+  it('has what was cancelled recovered once it is on again', async () => {
+    const { receiver, webhook, ask, post, travel, work, read } = await withOneEvent(fail)
+    await travel(0)
+    await work()
+    const url = `/v1/webhooks/${webhook.id}`
+    await ask('PATCH', url, { active: false })
+    await travel(DAY_MS / 2)
+    await work()
+    assert.equal((await read()).status, 'cancelled')
+    await ask('PATCH', url, { active: true })
+    receiver.answerWith((response) => response.end())
+    const since = new Date(Date.now() - DAY_MS).toISOString()
+    const reply = await post(`${url}/recover`, { since })
+    assert.deepEqual(reply.json(), { count: 1, has_more: false })
+    await work()
+    assert.equal((await read()).status, 'delivered')
+  })
+
   for (const how of ['PATCH', 'DELETE'] as const) {
     it(`gets none of the retries that wait (${how})`, async () => {
       const { service, receiver, webhook, ask, travel, work } = await withOneEvent(fail)
@@ -245,6 +263,25 @@ describe('the log', () => {
         400,
       )
     }
+  })
+
+  it('takes every time that there is, and refuses a leap second', async () => {
+    const service = await createWebhookService()
+    const { webhook, ask, post } = await service.owner()
+    const url = `/v1/webhooks/${webhook.id}`
+    const statuses = async (time: string) => {
+      const query = encodeURIComponent(time)
+      const listed = await ask('GET', `${url}/deliveries?from=${query}&to=${query}`)
+      const recovered = await post(`${url}/recover`, { since: time })
+      return [listed.statusCode, recovered.statusCode]
+    }
+    for (const time of [
+      '0000-01-01T00:00:00Z',
+      '9999-12-31T23:59:59Z',
+      '2026-11-15T09:30:00+23:59',
+    ])
+      assert.deepEqual(await statuses(time), [200, 202], time)
+    assert.deepEqual(await statuses('2016-12-31T23:59:60Z'), [400, 400])
   })
 
   it('forgets what is older than 30 days, and its weeks are dropped', async () => {

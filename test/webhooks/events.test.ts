@@ -121,6 +121,20 @@ describe('a connection', () => {
     assert.ok(receiver.received[0]?.event.data['connected_at'])
     assert.ok(receiver.received[1]?.event.data['disconnected_at'])
   })
+
+  it('is told to a webhook that was there before, also by a machine whose clock is behind', async () => {
+    const { app, receiver, webhook, ask } = await service.owner()
+    await ask('PATCH', `/v1/webhooks/${webhook.id}`, { active: false })
+    await ask('PATCH', `/v1/webhooks/${webhook.id}`, { active: true })
+    service.clock.advance(-2_000)
+    await connect(service, { app, user: await service.register() })
+    service.clock.advance(2_000)
+    await service.work()
+    assert.deepEqual(
+      receiver.received.map(({ event }) => event.type),
+      ['user.connected'],
+    )
+  })
 })
 
 describe('balance.low', () => {

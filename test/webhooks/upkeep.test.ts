@@ -31,10 +31,17 @@ async function note(
        array_fill(0, array[28]))`,
     [id, hours, delivered, failed],
   )
+  await setBack(id, 240)
+}
+
+/** As if it had been made, or switched on, so long ago. */
+async function setBack(id: string, hours: number) {
   await sql(
     service.database_url,
-    `update webhook set active_since = now() - interval '10 days' where id = $1::uuid`,
-    [id],
+    `update webhook
+     set active_since = now() - $2::integer * interval '1 hour', judged_since = now() - $2::integer * interval '1 hour'
+     where id = $1::uuid`,
+    [id, hours],
   )
 }
 
@@ -85,6 +92,27 @@ describe('a webhook that only failed', () => {
     await again.ask('PATCH', `/v1/webhooks/${again.webhook.id}`, { active: true })
     await switchOffDeadWebhooks(service.job_parts)
     for (const owner of [short, few, mixed, again]) {
+      assert.equal(await isActive(owner, owner.webhook.id), true)
+    }
+  })
+
+  it('before it was switched on again, or at another address, stays on', async () => {
+    const again = await service.owner()
+    const moved = await service.owner()
+    for (const { webhook } of [again, moved]) await note(webhook, 100, { failed: 50 })
+    await again.ask('PATCH', `/v1/webhooks/${again.webhook.id}`, { active: false })
+    await again.ask('PATCH', `/v1/webhooks/${again.webhook.id}`, { active: true })
+    // And then nothing happens for three days.
+    const id = again.webhook.id.slice('wh_'.length)
+    await sql(
+      service.database_url,
+      `update webhook_stat set half_hour = half_hour - interval '73 hours' where webhook_id = $1::uuid`,
+      [id],
+    )
+    await setBack(id, 73)
+    await moved.ask('PATCH', `/v1/webhooks/${moved.webhook.id}`, { url: `${moved.webhook.url}new` })
+    await switchOffDeadWebhooks(service.job_parts)
+    for (const owner of [again, moved]) {
       assert.equal(await isActive(owner, owner.webhook.id), true)
     }
   })

@@ -8,12 +8,15 @@ language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off as $$
 declare
   place uuid := p_after; now_at timestamptz := ledger_now(); served integer := 0; room integer;
+  first_due timestamptz;
 begin
   while served < p_webhooks loop
-    select d.webhook_id into place from webhook_delivery d
+    select d.webhook_id, d.due_at into place, first_due from webhook_delivery d
     where d.due_at is not null and d.webhook_id > place
-    order by d.webhook_id limit 1;
+    order by d.webhook_id, d.due_at limit 1;
     exit when not found;
+    -- Most of those that are looked at wait for a retry.
+    continue when first_due > now_at;
     room := coalesce(p_rooms[array_position(p_known, place)], p_first);
     continue when room < 1;
     -- A terminal that listens takes its own.

@@ -33,7 +33,8 @@ begin
       outcome text, reason text, response_body text, request_headers text, delivered boolean, retry_after_ms bigint)
   ), updated as (
     update webhook_delivery d
-    set attempts = d.attempts + 1,
+    -- A counter that is full must not keep the results of others from being written.
+    set attempts = least(d.attempts, 32766) + 1,
       status = case when j.delivered then 'delivered' when d.status <> 'pending' then d.status
         when d.retries_left > 0 and j.retry_at <= d.queued_at + interval '24 hours' then 'pending'
         else 'failed' end::delivery_status,

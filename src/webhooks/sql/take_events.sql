@@ -1,24 +1,29 @@
 -- Takes the next rows of the outbox and finds the webhooks that may be told of each: those of the app it came through,
 -- or of all the developer's apps where it came through none. Answers how many were taken, the events that somebody
 -- may be told of, and those webhooks.
+-- The rows are taken by a statement of their own: the next one then sees all that their transactions wrote. In one
+-- statement, what committed as it began would be taken without the call behind it.
 create or replace function take_events(p_buckets smallint[], p_limit integer)
 returns table (taken integer, events json, webhooks json)
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  -- From before the look at the webhooks: what commits later may be meant for one that was not there yet.
+  seen pg_snapshot := pg_current_snapshot();
+  news outbox[];
 begin
   if not exists (select 1 from webhook w where w.active) then
-    perform skip_outbox('webhooks');
+    perform skip_outbox('webhooks', seen);
     return query select 0, '[]'::json, '[]'::json;
     return;
   end if;
+  select coalesce(array_agg(t), '{}') into news from take_outbox('webhooks', p_buckets, p_limit) t;
   return query
-  with news as materialized (
-    select * from take_outbox('webhooks', p_buckets, p_limit)
-  ), told as materialized (
+  with told as materialized (
     select n.id, n.kind, n.at, n.source_id, n.wallet_id, n.balance_before, n.balance_after, n.payload, u.model,
       u.endpoint, u.credits_used, u.output_tokens as completion_tokens,
       u.input_tokens + u.cached_input_tokens + u.cache_write_tokens as prompt_tokens, w.webhook_ids
-    from news n
+    from unnest(news) n
     left join usage_event u on n.kind = 'usage.completed' and u.id = n.source_id and u.bucket = n.bucket
       and u.at = id_time(n.source_id)
     cross join lateral (
@@ -37,7 +42,7 @@ begin
     ) w
     where w.webhook_ids is not null
   )
-  select (select count(*)::integer from news),
+  select cardinality(news),
     (select coalesce(json_agg(t), '[]') from told t),
     (select coalesce(json_agg(json_build_object('id', w.id, 'url', w.url, 'events', w.events,
         'low_balance_threshold', w.low_balance_threshold, 'secret', w.secret, 'previous_secret', w.previous_secret,
