@@ -1,7 +1,8 @@
 // Stripe as our payment processor: how each thing we want is asked of it.
 
-import { Stripe } from 'stripe'
+import type { Stripe } from 'stripe'
 import type { Checkout, Processor, SavedCharge } from './processor.ts'
+import { stripeErrors } from './stripe-client.ts'
 import { call, toAccount, toPayment } from './stripe-shapes.ts'
 
 /** Events of Stripe are signed with a time; those that are older are refused. */
@@ -135,7 +136,7 @@ async function readSignedEvent(
     } catch (error) {
       // What is signed and no JSON is no event either.
       const is_refusal =
-        error instanceof Stripe.errors.StripeSignatureVerificationError ||
+        error instanceof stripeErrors().StripeSignatureVerificationError ||
         error instanceof SyntaxError
       if (!is_refusal) throw error
     }

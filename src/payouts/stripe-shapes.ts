@@ -1,12 +1,13 @@
 // Stripe's objects and errors in our own words.
 
-import { Stripe } from 'stripe'
+import type { Stripe } from 'stripe'
 import {
   type FailureReason,
   type Payment,
   type ProcessorAccount,
   ProcessorError,
 } from './processor.ts'
+import { stripeErrors } from './stripe-client.ts'
 
 export async function call<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
@@ -17,7 +18,7 @@ export async function call<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
 function toProcessorError(error: unknown): ProcessorError {
-  if (!(error instanceof Stripe.errors.StripeError)) {
+  if (!(error instanceof stripeErrors().StripeError)) {
     // A body that was cut or is no JSON comes as an error of the client's own.
     return new ProcessorError({ reason: 'unknown', code: 'broken', replayed: false, cause: error })
   }
@@ -27,7 +28,7 @@ function toProcessorError(error: unknown): ProcessorError {
 }
 
 function reasonOf(error: Stripe.errors.StripeError): FailureReason {
-  if (error instanceof Stripe.errors.StripeCardError) return 'declined'
+  if (error instanceof stripeErrors().StripeCardError) return 'declined'
   if (error.statusCode === 404 || error.code === 'account_invalid') return 'missing'
   const refused = [400, 401, 403].includes(error.statusCode ?? 0)
   return refused && error.type !== 'StripeIdempotencyError' ? 'refused' : 'unknown'

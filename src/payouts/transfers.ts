@@ -1,8 +1,9 @@
 // Transfers at the processor: makes one, finds one, and says what an answer proves. Whatever does not prove that nothing
 // was executed is "unknown": it stays as it is, and is asked again with the same key.
 
-import { Stripe } from 'stripe'
+import type { Stripe } from 'stripe'
 import type { PayoutRow } from './store.ts'
+import { stripeErrors } from './stripe-client.ts'
 
 /** For one try, of which there are three. */
 const TIMEOUT_MS = 20_000
@@ -99,7 +100,7 @@ function centsOf(payout: PayoutRow): number {
 }
 
 function judge(error: unknown): Sent {
-  const { StripeIdempotencyError } = Stripe.errors
+  const { StripeIdempotencyError } = stripeErrors()
   if (error instanceof StripeIdempotencyError) {
     return { kind: 'unknown', reason: reasonOf(error), mismatched: true }
   }
@@ -118,7 +119,7 @@ function judge(error: unknown): Sent {
 
 /** Answers of Stripe itself, in its own words, that say no. */
 function isRefusal(error: unknown): error is Stripe.errors.StripeError {
-  const { errors } = Stripe
+  const errors = stripeErrors()
   return (
     error instanceof errors.StripeInvalidRequestError ||
     error instanceof errors.StripeCardError ||

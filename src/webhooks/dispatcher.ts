@@ -9,8 +9,8 @@ import type { Db } from '../platform/db.ts'
 import type { Forgetful } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import type { WebhookMetrics } from '../platform/metrics.ts'
-import type { SecretBox } from '../platform/secret-box.ts'
-import { sendAttempt } from './attempt.ts'
+import { type SecretBox, SecretNotOpened } from '../platform/secret-box.ts'
+import { type AttemptResult, sendAttempt } from './attempt.ts'
 import type { WebhookClient } from './client.ts'
 import type { QueuedDelivery, Target } from './delivery-store.ts'
 import { Results } from './results.ts'
@@ -30,6 +30,15 @@ const SECRETS_KEPT = 1_000
 const LEARNED_KEPT = 10_000
 /** How long a stop waits for attempts that are on their way. */
 const STOP_WITHIN_MS = 5_000
+
+const UNSIGNED: AttemptResult = {
+  outcome: 'not_sent',
+  reason:
+    'The service cannot read the secret of this webhook, so nothing was sent: replace the secret, or ask the operator.',
+  response_status: 0,
+  response_body: 'not sent',
+  duration_ms: 0,
+}
 
 export type DispatcherOptions = {
   db: Db
@@ -212,45 +221,54 @@ export class Dispatcher implements Forgetful {
 
   async #attempt(target: Target, delivery: QueuedDelivery): Promise<boolean> {
     const { client, clock, metrics } = this.#options
-    const { url, previous_secret, previous_secret_until } = target
+    const { url } = target
     if (url === null) throw new Error('a terminal takes its own deliveries')
     const at = clock.now()
-    const overlaps = previous_secret_until !== null && new Date(previous_secret_until) > at
-    const headers = deliveryHeaders({
-      event_type: delivery.event_type,
-      event_id: eventName(delivery.event_id),
-      body: delivery.body,
-      secret: this.#open(target.secret, target.id),
-      ...(overlaps &&
-        previous_secret !== null && { previous_secret: this.#open(previous_secret, target.id) }),
-      at,
-    })
-    const result = await sendAttempt(client, { url, headers, body: delivery.body })
-    const { outcome, duration_ms, response_status, response_body, reason } = result
+    const { body } = delivery
+    const headers = this.#headersOf(target, delivery, at)
+    const result = headers ? await sendAttempt(client, { url, headers, body }) : UNSIGNED
+    const { outcome, duration_ms } = result
     metrics.webhook_attempts.inc({ outcome })
-    if (outcome === 'not_sent') throw new Error(reason)
+    if (headers && outcome === 'not_sent') throw new Error(result.reason)
     metrics.webhook_attempt_seconds.observe(duration_ms / 1000)
     const delivered = outcome === 'delivered'
     const { id, created_at, retries_left } = delivery
     const retry_after_ms = outcome === 'gone' ? null : retryAfterMs(retries_left)
     this.#results.record({
       item: {
+        ...result,
         webhook_id: target.id,
         id,
         created_at,
         at,
-        duration_ms,
-        response_status,
-        outcome,
-        reason,
-        response_body,
-        request_headers: JSON.stringify(headers),
+        request_headers: JSON.stringify(headers ?? {}),
         delivered,
         ...(!delivered && { retry_after_ms }),
       },
       counted: { webhook_id: target.id, delivered, is_first: delivery.attempts === 0, duration_ms },
     })
     return delivered
+  }
+
+  /** Undefined: the secret does not open, which the operator is told, and the developer in the log. */
+  #headersOf(target: Target, delivery: QueuedDelivery, at: Date) {
+    const { id, secret, previous_secret, previous_secret_until } = target
+    const overlaps = previous_secret_until !== null && new Date(previous_secret_until) > at
+    try {
+      return deliveryHeaders({
+        event_type: delivery.event_type,
+        event_id: eventName(delivery.event_id),
+        body: delivery.body,
+        secret: this.#open(secret, id),
+        ...(overlaps &&
+          previous_secret !== null && { previous_secret: this.#open(previous_secret, id) }),
+        at,
+      })
+    } catch (error) {
+      if (!(error instanceof SecretNotOpened)) throw error
+      this.#options.log.error({ err: error, webhook_id: id }, 'a delivery cannot be signed')
+      return undefined
+    }
   }
 
   #open(sealed: string, webhook_id: string): string {

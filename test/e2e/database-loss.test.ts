@@ -104,13 +104,13 @@ test('a service that starts before its database waits for it, and says that it i
 
 test('asked to stop while it waits for its database, it stops at once', async (t) => {
   proxy.cut()
+  t.after(() => proxy.restore())
   const early = launch([process.execPath, SERVER], { DATABASE_URL: proxy.url })
   t.after(() => early.kill())
-  await eventually('it waits', () => early.stdout().includes('cannot be reached yet'))
+  await eventually('it waits', () => early.stdout().includes('cannot be reached yet'), 20_000)
   const ended = await early.stop()
   assert.deepEqual([ended.code, early.stderr()], [0, ''])
   assert.ok(ended.took_ms < 5_000)
-  proxy.restore()
 })
 
 /** The short version has the harder of the two. */

@@ -306,8 +306,8 @@ async function queueLargeDeliveries({ database_url }: WebhookService, id: string
     database_url,
     `insert into webhook_delivery (id, created_at, webhook_id, event_id, event_type, body, queued_at, due_at, status,
        retries_left)
-     select gen_random_uuid(), now(), $1::uuid, gen_random_uuid(), 'usage.completed', repeat('x', 1000000), now(), now(),
-       'pending', 0
+     select gen_random_uuid(), date_trunc('milliseconds', now()), $1::uuid, gen_random_uuid(), 'usage.completed',
+       repeat('x', 1000000), now(), now(), 'pending', 0
      from generate_series(1, 40)`,
     [rowId(id)],
   )

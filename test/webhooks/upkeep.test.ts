@@ -190,6 +190,24 @@ describe('the key that seals secrets', () => {
   })
 })
 
+describe('a secret that the service cannot read', () => {
+  it('is named in the log of the delivery, which is tried again', async () => {
+    const { webhook, receiver, post, list } = await service.owner()
+    await post(`/v1/webhooks/${webhook.id}/test`)
+    await sql(
+      service.database_url,
+      `update webhook set secret = 'v1.lost.AAAA' where id = $1::uuid`,
+      [webhook.id.slice('wh_'.length)],
+    )
+    await service.work()
+    assert.equal(receiver.received.length, 0)
+    const { deliveries } = await list(webhook.id)
+    const [one] = deliveries
+    assert.deepEqual([one?.outcome, one?.attempt, one?.response_status], ['not_sent', 1, 0])
+    assert.match(one?.reason ?? '', /cannot read the secret/)
+  })
+})
+
 describe('a receiver that never answers', () => {
   it('holds up no other, though 10,000 wait for it, and its deliveries are explained', async () => {
     const slow = await service.owner({ events: ['usage.completed'] })
