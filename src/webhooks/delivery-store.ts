@@ -87,8 +87,7 @@ const FIND_TARGETS = statement<Target>(
 const FINISH = statement<{ delivery_id: string; new_status: DeliveryStatus }>(
   'webhooks.finish',
   `select delivery_id, new_status
-   from finish_deliveries(p_items => $1::json, p_stats => $2::json, p_first => $3::timestamptz,
-     p_last => $4::timestamptz)`,
+   from finish_deliveries(p_items => $1::json, p_stats => $2::json)`,
 )
 
 const CANCEL = statement<{ id: string }>(
@@ -111,7 +110,7 @@ const FIND_DUE_LISTENERS = statement<{ id: string }>(
 const TAKE_FOR_LISTENER = statement<QueuedDelivery>(
   'webhooks.take_for_listener',
   `with due as materialized (
-     select id, created_at from webhook_delivery
+     select webhook_id, id, created_at from webhook_delivery
      where webhook_id = $1::uuid and due_at is not null
      order by due_at
      limit $2::integer
@@ -120,7 +119,7 @@ const TAKE_FOR_LISTENER = statement<QueuedDelivery>(
      update webhook_delivery d
      set status = 'delivered', due_at = null, delivered_at = ledger_now(), attempts = 1
      from due
-     where d.webhook_id = $1::uuid and d.id = due.id and d.created_at = due.created_at
+     where d.webhook_id = due.webhook_id and d.id = due.id and d.created_at = due.created_at
      returning d.*
    )
    select id, created_at, webhook_id, event_id, event_type, body, attempts, retries_left from taken order by id`,
@@ -190,16 +189,10 @@ export async function findTargets(db: Queryable, ids: readonly string[]): Promis
 
 export async function finishDeliveries(
   db: Queryable,
-  items: readonly { created_at: Date }[],
+  items: readonly object[],
   stats: readonly object[],
 ): Promise<{ delivery_id: string; new_status: DeliveryStatus }[]> {
-  const times = items.map((item) => item.created_at.getTime())
-  return await db.run(FINISH, [
-    JSON.stringify(items),
-    JSON.stringify(stats),
-    new Date(Math.min(...times)),
-    new Date(Math.max(...times)),
-  ])
+  return await db.run(FINISH, [JSON.stringify(items), JSON.stringify(stats)])
 }
 
 export async function cancelDeliveries(

@@ -5,7 +5,8 @@ create or replace function claim_deliveries(
   p_after uuid, p_known uuid[], p_rooms integer[], p_first integer, p_webhooks integer, p_lease interval
 ) returns setof webhook_delivery
 language plpgsql set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set enable_material = off as $$
 declare
   place uuid := p_after; now_at timestamptz := ledger_now(); served integer := 0; room integer;
   first_due timestamptz;
@@ -23,7 +24,7 @@ begin
     continue when exists (select 1 from webhook w where w.id = place and w.listens_until > now_at);
     return query
     with due as materialized (
-      select d.id, d.created_at from webhook_delivery d
+      select d.webhook_id, d.id, d.created_at from webhook_delivery d
       where d.webhook_id = place and d.due_at <= now_at
       order by d.due_at
       limit room
@@ -31,7 +32,7 @@ begin
     )
     update webhook_delivery d set due_at = now_at + p_lease
     from due
-    where d.webhook_id = place and d.id = due.id and d.created_at = due.created_at
+    where d.webhook_id = due.webhook_id and d.id = due.id and d.created_at = due.created_at
     returning d.*;
     if found then
       served := served + 1;

@@ -1,14 +1,13 @@
 -- Writes what came of attempts: each attempt, the state of its delivery, and the counts of its webhook. Answers the
 -- states. A delivery is tried again while it has retries left, and never past 24 hours. An attempt whose lease had
 -- ended may have been made twice; what has arrived stays delivered.
--- p_first and p_last are the times of the oldest and the newest event among them: known before the statement begins,
--- they spare it all partitions but one or two.
-create or replace function finish_deliveries(
-  p_items json, p_stats json, p_first timestamptz, p_last timestamptz
-)
+-- Each delivery is looked up by its key: the planner knows neither how many there are nor how few rows a time has, and
+-- compared each with each.
+create or replace function finish_deliveries(p_items json, p_stats json)
 returns table (delivery_id uuid, new_status delivery_status)
 language plpgsql set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set enable_material = off as $$
 declare
   now_at timestamptz := ledger_now();
 begin
@@ -44,7 +43,6 @@ begin
       delivered_at = case when j.delivered then coalesce(d.delivered_at, now_at) else d.delivered_at end
     from judged j
     where d.webhook_id = j.webhook_id and d.id = j.id and d.created_at = j.created_at
-      and d.created_at between p_first and p_last
     -- With all that an attempt has: a join of the two would compare each with each.
     returning d.status, d.attempts, j.*
   ), attempts as (
