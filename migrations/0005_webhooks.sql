@@ -60,6 +60,7 @@ create type delivery_status as enum ('pending', 'delivered', 'failed', 'cancelle
 create table webhook_delivery (
   -- Of the event.
   created_at timestamptz not null,
+  -- Or asked for again: retries end 24 hours later.
   queued_at timestamptz not null,
   -- When the next attempt is due; while somebody sends it, when their lease ends. Null: there is none.
   due_at timestamptz,

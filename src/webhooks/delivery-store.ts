@@ -17,6 +17,8 @@ export type QueuedDelivery = {
   retries_left: number
 }
 
+export type ClaimedDelivery = QueuedDelivery & { is_too_late: boolean }
+
 /** Where it goes. The secrets are sealed. */
 export type Target = {
   id: string
@@ -68,9 +70,11 @@ const QUEUE = statement<{ id: string }>(
    returning id`,
 )
 
-const CLAIM = statement<QueuedDelivery>(
+// A retry was planned within 24 hours; if nobody was there to send it, its time is over.
+const CLAIM = statement<ClaimedDelivery>(
   'webhooks.claim',
-  `select id, created_at, webhook_id, event_id, event_type, body, attempts, retries_left
+  `select id, created_at, webhook_id, event_id, event_type, body, attempts, retries_left,
+     attempts > 0 and queued_at < ledger_now() - interval '24 hours' as is_too_late
    from claim_deliveries(p_after => $1::uuid, p_known => $2::uuid[], p_rooms => $3::integer[],
      p_first => $4::integer, p_webhooks => $5::integer, p_lease => $6::integer * interval '1 millisecond')`,
 )
@@ -90,10 +94,10 @@ const FINISH = statement<{ delivery_id: string; new_status: DeliveryStatus }>(
    from finish_deliveries(p_items => $1::json, p_stats => $2::json)`,
 )
 
-const CANCEL = statement<{ id: string }>(
-  'webhooks.cancel',
+const GIVE_UP = statement<{ id: string }>(
+  'webhooks.give_up',
   `update webhook_delivery d
-   set status = 'cancelled', due_at = null
+   set status = $4::delivery_status, due_at = null
    from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as c (webhook_id, id, created_at)
    where d.webhook_id = c.webhook_id and d.id = c.id and d.created_at = c.created_at and d.status = 'pending'
    returning d.id`,
@@ -169,7 +173,7 @@ export async function claimDeliveries(
     webhooks: number
     lease_ms: number
   },
-): Promise<QueuedDelivery[]> {
+): Promise<ClaimedDelivery[]> {
   const { after, rooms, webhooks, lease_ms } = claim
   const { first, known } = rooms
   return await db.run(CLAIM, [
@@ -195,14 +199,18 @@ export async function finishDeliveries(
   return await db.run(FINISH, [JSON.stringify(items), JSON.stringify(stats)])
 }
 
-export async function cancelDeliveries(
+/** Without another attempt. */
+export async function giveUpDeliveries(
   db: Queryable,
   deliveries: readonly Pick<QueuedDelivery, 'webhook_id' | 'id' | 'created_at'>[],
+  status: 'failed' | 'cancelled',
 ): Promise<void> {
-  await db.run(CANCEL, [
+  if (deliveries.length === 0) return
+  await db.run(GIVE_UP, [
     deliveries.map((one) => one.webhook_id),
     deliveries.map((one) => one.id),
     deliveries.map((one) => one.created_at),
+    status,
   ])
 }
 

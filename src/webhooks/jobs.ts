@@ -10,11 +10,11 @@ import type { WebhookMetrics } from '../platform/metrics.ts'
 import type { SecretBox } from '../platform/secret-box.ts'
 import { type Job, runAtStart, type Worker } from '../platform/worker.ts'
 import {
-  cancelDeliveries,
+  type ClaimedDelivery,
   claimDeliveries,
   findTargets,
+  giveUpDeliveries,
   keepWebhookPartitions,
-  type QueuedDelivery,
 } from './delivery-store.ts'
 import { type Dispatcher, LEASE_MS, type Rooms } from './dispatcher.ts'
 import { fanOut, KEPT_DAYS } from './fan-out.ts'
@@ -117,26 +117,30 @@ export async function sendDue(parts: WebhookJobParts, signal?: AbortSignal): Pro
 
 async function offerAll(
   { db, dispatcher }: WebhookJobParts,
-  claimed: readonly QueuedDelivery[],
+  claimed: readonly ClaimedDelivery[],
   rooms: Rooms,
 ): Promise<void> {
   if (claimed.length === 0) return
   const by_webhook = Map.groupBy(claimed, (delivery) => delivery.webhook_id)
   const targets = await findTargets(db, [...by_webhook.keys()])
   const known = new Map(targets.map((target) => [target.id, target]))
-  const unwanted: QueuedDelivery[] = []
+  const unwanted: ClaimedDelivery[] = []
   for (const [webhook_id, deliveries] of by_webhook) {
     const target = known.get(webhook_id)
     if (!target) {
       unwanted.push(...deliveries)
       continue
     }
-    for (const delivery of deliveries) dispatcher.offer(delivery, target)
+    for (const delivery of deliveries) {
+      if (!delivery.is_too_late) dispatcher.offer(delivery, target)
+    }
     const asked_for = rooms.known.get(webhook_id) ?? rooms.first
     if (deliveries.length >= asked_for) dispatcher.noteBacklog(webhook_id)
   }
   // Of webhooks that were switched off or deleted.
-  if (unwanted.length > 0) await cancelDeliveries(db, unwanted)
+  await giveUpDeliveries(db, unwanted, 'cancelled')
+  const too_late = claimed.filter((one) => one.is_too_late && known.has(one.webhook_id))
+  await giveUpDeliveries(db, too_late, 'failed')
 }
 
 /** What nobody takes is not sent for ever; whoever owns it is told. */

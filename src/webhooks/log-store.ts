@@ -87,12 +87,16 @@ const LIST_ATTEMPTS = statement<AttemptRow>(
    limit 100`,
 )
 
-// One attempt, now. What waits for a retry anyway keeps those that it has.
+// One attempt, now. What waits for a retry anyway keeps those that it has, unless its 24 hours are over. They count from
+// when somebody asked.
 const REDELIVER = statement<{ id: string }>(
   'webhooks.redeliver',
   `update webhook_delivery
    set due_at = ledger_now(),
-     retries_left = case when status = 'pending' then retries_left else 0 end,
+     retries_left = case when status = 'pending' and queued_at > ledger_now() - interval '24 hours'
+       then retries_left else 0 end,
+     queued_at = case when status = 'pending' and queued_at > ledger_now() - interval '24 hours'
+       then queued_at else ledger_now() end,
      status = 'pending'
    where id = $2::uuid and created_at = id_time($2::uuid) and webhook_id = $1::uuid
    returning id`,
@@ -112,7 +116,7 @@ const RECOVER = statement<{ id: string }>(
      for update skip locked
    )
    update webhook_delivery d
-   set status = 'pending', due_at = ledger_now(), retries_left = 0
+   set status = 'pending', due_at = ledger_now(), queued_at = ledger_now(), retries_left = 0
    from failed
    where d.webhook_id = $1::uuid and d.id = failed.id and d.created_at = failed.created_at
    returning d.id`,

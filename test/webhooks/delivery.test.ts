@@ -107,6 +107,22 @@ describe('a receiver that answers 500', () => {
     assert.equal((await read()).status, 'failed')
   })
 
+  it('is not tried past 24 hours either when nobody was there to send, unless somebody asks', async () => {
+    const { receiver, webhook, post, travel, read, work } = await withOneEvent(fail)
+    await travel(0)
+    await work()
+    await travel(DAY_MS + MINUTE_MS)
+    await work()
+    assert.equal(receiver.received.length, 1)
+    const { id, status } = await read()
+    assert.equal(status, 'failed')
+    receiver.answerWith((response) => response.end())
+    await post(`/v1/webhooks/${webhook.id}/deliveries/${id}/redeliver`)
+    await work()
+    assert.equal(receiver.received.length, 2)
+    assert.equal((await read()).status, 'delivered')
+  })
+
   it('gets the event when it answers at last', async () => {
     const { receiver, travel, read, work } = await withOneEvent(fail)
     await travel(0)
