@@ -307,8 +307,10 @@ test('a percentage is read exactly, in hundredths of a percent', () => {
   }
 })
 
-test('a smallest top-up above the largest stops the start', () => {
+test('a smallest top-up above the largest is refused, and the one that was set is named', () => {
+  assertRefused('TOPUP_MAX_USD', '1', /at least TOPUP_MIN_USD, which is 5$/)
+  assertRefused('TOPUP_MIN_USD', '1001', /at most TOPUP_MAX_USD, which is 1000$/)
   assert.throws(() => loadConfig({ TOPUP_MIN_USD: '50', TOPUP_MAX_USD: '20' }), {
-    message: 'TOPUP_MIN_USD=50 is above TOPUP_MAX_USD=20',
+    message: 'TOPUP_MIN_USD="50" is not allowed: expected at most TOPUP_MAX_USD, which is 20',
   })
 })

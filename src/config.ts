@@ -212,9 +212,14 @@ function requireTwoPorts({ ROLE, WORKERS, PORT, WORKER_PORT }: Values): void {
   throw new ConfigError(`PORT and WORKER_PORT are both ${PORT}: set one of them to another port`)
 }
 
-function requireTopupRange({ TOPUP_MIN_USD, TOPUP_MAX_USD }: Values): void {
-  if (TOPUP_MIN_USD <= TOPUP_MAX_USD) return
-  throw new ConfigError(`TOPUP_MIN_USD=${TOPUP_MIN_USD} is above TOPUP_MAX_USD=${TOPUP_MAX_USD}`)
+/** Names the one that the operator set: the other may be a default that nobody wrote down. */
+function requireTopupRange({ TOPUP_MIN_USD: min, TOPUP_MAX_USD: max }: Values): void {
+  if (min <= max) return
+  throw new ConfigError(
+    min === SETTINGS.TOPUP_MIN_USD.fallback
+      ? `TOPUP_MAX_USD="${max}" is not allowed: expected at least TOPUP_MIN_USD, which is ${min}`
+      : `TOPUP_MIN_USD="${min}" is not allowed: expected at most TOPUP_MAX_USD, which is ${max}`,
+  )
 }
 
 /** The text of .env.example: every setting with its meaning and default, all commented out. */
