@@ -1,13 +1,13 @@
 // The provider's answer while it arrives: piece by piece, metered, with its fault kept instead of thrown, because
 // what came before a fault still has to be paid for.
 
-import { promptTokens } from '../catalog/prompt-size.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Departure } from './departure.ts'
 import type { ChatEvent, Usage } from './dialects/chat-types.ts'
 import type { HoldGrowth } from './hold-growth.ts'
 import { Meter, type Metered } from './meter.ts'
 import type { ChatCall, Order } from './order.ts'
+import { promptTokens } from './prompt-size.ts'
 import type { CallRecord } from './settlement.ts'
 import type { UpstreamFrame, UpstreamReply } from './upstreams/contract.ts'
 

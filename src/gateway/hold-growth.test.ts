@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CHAT_MODELS } from '../catalog/price-list.ts'
-import { anthropicDialect } from './dialects/anthropic.ts'
-import { openAiDialect } from './dialects/openai.ts'
+import { anthropicDialect } from './dialects/anthropic/dialect.ts'
+import { openAiDialect } from './dialects/openai/dialect.ts'
 import { mayGrow } from './hold-growth.ts'
 
 const messages = [{ role: 'user', content: 'Hello' }]

@@ -1,8 +1,8 @@
 // Counts what an answer used: what the provider reported where it did, an honest estimate where it did not.
 
 import type { ChatModel } from '../catalog/models.ts'
-import { countTokens, countTokensCautiously } from '../catalog/prompt-size.ts'
 import type { ChatEvent, Usage } from './dialects/chat-types.ts'
+import { countTokens, countTokensCautiously } from './prompt-size.ts'
 
 /** Counting short pieces one by one overcounts; this much is gathered first, and no more is kept. */
 const COUNT_AT_LENGTH = 4_000

@@ -2,9 +2,9 @@
 
 import type { HttpClient } from '../platform/http-client.ts'
 import type { ChatParts } from './order.ts'
-import { createAnthropicUpstream } from './upstreams/anthropic.ts'
-import { createGoogleUpstream } from './upstreams/google.ts'
-import { createOpenaiUpstream } from './upstreams/openai.ts'
+import { createAnthropicUpstream } from './upstreams/anthropic/profile.ts'
+import { createGoogleUpstream } from './upstreams/google/profile.ts'
+import { createOpenaiUpstream } from './upstreams/openai/profile.ts'
 
 export type ProviderConfig = {
   OPENAI_API_KEY: string | undefined

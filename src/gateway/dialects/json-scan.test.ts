@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { anthropicDialect } from './anthropic.ts'
+import { anthropicDialect } from './anthropic/dialect.ts'
 import { findMember, removeMember, replaceValue } from './json-scan.ts'
-import { openAiDialect } from './openai.ts'
+import { openAiDialect } from './openai/dialect.ts'
 import { keys, values } from './test-json.ts'
 
 const created = new Date('2026-11-15T12:00:00Z')

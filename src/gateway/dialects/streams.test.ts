@@ -5,9 +5,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { NO_USAGE } from './answer.ts'
-import { anthropicDialect } from './anthropic.ts'
+import { anthropicDialect } from './anthropic/dialect.ts'
 import type { ChatEvent } from './chat-types.ts'
-import { openAiDialect } from './openai.ts'
+import { openAiDialect } from './openai/dialect.ts'
 import { keys, values, words } from './test-json.ts'
 
 const created = new Date('2026-11-15T12:00:00Z')

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../platform/errors.ts'
 import type { ChatMessage, ChatRequest } from '../dialects/chat-types.ts'
-import { anthropicRequest } from './anthropic-request.ts'
+import { anthropicRequest } from './anthropic/request.ts'
 import { checkCapabilities } from './capabilities.ts'
-import { googleBody } from './google-request.ts'
+import { googleBody } from './google/request.ts'
 import type { JsonRecord } from './json-values.ts'
-import { openaiBody } from './openai-request.ts'
+import { openaiBody } from './openai/request.ts'
 import {
   type CallParts,
   MODELS,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { createAnthropicReader } from './anthropic-frames.ts'
+import { createAnthropicReader } from './anthropic/frames.ts'
 import type { FrameReader } from './exchange.ts'
 import { isRecord, type JsonRecord, recordOf } from './json-values.ts'
-import { createOpenaiReader } from './openai-frames.ts'
+import { createOpenaiReader } from './openai/frames.ts'
 import { TextTemplate } from './text-template.ts'
 import { createToolNames } from './tool-names.ts'
 

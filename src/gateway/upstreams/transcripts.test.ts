@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatEvent } from '../dialects/chat-types.ts'
-import { createAnthropicReader } from './anthropic-frames.ts'
+import { createAnthropicReader } from './anthropic/frames.ts'
 import type { FrameReader } from './exchange.ts'
-import { createGoogleReader } from './google-frames.ts'
-import { createOpenaiReader } from './openai-frames.ts'
+import { createGoogleReader } from './google/frames.ts'
+import { createOpenaiReader } from './openai/frames.ts'
 import { createToolNames } from './tool-names.ts'
 
 const names = createToolNames({ pattern: /./, max_length: 64 })

@@ -9,9 +9,9 @@ import { ApiError, type ErrorCode } from '../../platform/errors.ts'
 import { CallSignal } from '../../platform/http-call.ts'
 import { createHttpClient } from '../../platform/http-client.ts'
 import type { ClientDialect, ToolDefinition, Usage } from '../dialects/chat-types.ts'
-import { createAnthropicUpstream } from './anthropic.ts'
-import { createGoogleUpstream } from './google.ts'
-import { createOpenaiUpstream } from './openai.ts'
+import { createAnthropicUpstream } from './anthropic/profile.ts'
+import { createGoogleUpstream } from './google/profile.ts'
+import { createOpenaiUpstream } from './openai/profile.ts'
 import {
   type CallParts,
   collect,

@@ -14,9 +14,9 @@ import {
   readOptionalText,
   readText,
   refuse,
-} from './body-fields.ts'
-import type { AssistantPart, ChatMessage, TextPart, UserPart } from './chat-types.ts'
-import { readBase64, readFileData, readImageUrl } from './media-source.ts'
+} from '../body-fields.ts'
+import type { AssistantPart, ChatMessage, TextPart, UserPart } from '../chat-types.ts'
+import { readBase64, readFileData, readImageUrl } from '../media-source.ts'
 
 const MAX_MESSAGES = 10_000
 const MAX_PARTS = 2_000

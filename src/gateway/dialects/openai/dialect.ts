@@ -1,10 +1,10 @@
 // The OpenAI chat completions format, for clients of POST /v1/chat/completions.
 
-import type { Dialect } from './dialect.ts'
-import { formatOpenAiReply } from './openai-reply.ts'
-import { parseOpenAiRequest } from './openai-request.ts'
-import { OpenAiStream } from './openai-stream.ts'
-import { relayBody } from './relay-body.ts'
+import type { Dialect } from '../dialect.ts'
+import { relayBody } from '../relay-body.ts'
+import { formatOpenAiReply } from './reply.ts'
+import { parseOpenAiRequest } from './request.ts'
+import { OpenAiStream } from './stream.ts'
 
 export const openAiDialect: Dialect = {
   name: 'openai',

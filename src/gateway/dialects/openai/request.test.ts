@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as fc from 'fast-check'
-import { ApiError } from '../../platform/errors.ts'
-import { openAiDialect } from './openai.ts'
+import { ApiError } from '../../../platform/errors.ts'
+import { openAiDialect } from './dialect.ts'
 
 const HELLO = [{ role: 'user', content: 'Hello' }]
 const WEATHER = {

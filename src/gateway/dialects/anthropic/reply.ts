@@ -1,9 +1,9 @@
 // Writes whole messages: translated from neutral events, or the provider's own with our numbers.
 
-import { type AnswerBlock, type Choice, collectAnswer, stopReasonOf } from './answer.ts'
-import { isObject } from './body-fields.ts'
-import type { StopReason, Usage } from './chat-types.ts'
-import { presentNumbers, type WholeAnswer } from './dialect.ts'
+import { type AnswerBlock, type Choice, collectAnswer, stopReasonOf } from '../answer.ts'
+import { isObject } from '../body-fields.ts'
+import type { StopReason, Usage } from '../chat-types.ts'
+import { presentNumbers, type WholeAnswer } from '../dialect.ts'
 
 const STOP_REASONS = {
   end: 'end_turn',

@@ -1,14 +1,14 @@
 // Messages, whole or as events, as neutral events. Structured output that travelled as a tool call
 // comes out as text. Usage begins with the message and is overwritten at its end.
 
-import type { ApiError } from '../../platform/errors.ts'
-import type { ChatEvent, StopReason } from '../dialects/chat-types.ts'
-import { endedEarly, filtered, senseless } from './error-mapping.ts'
-import type { FrameReader } from './exchange.ts'
-import { type JsonRecord, listOf, recordOf, textOf } from './json-values.ts'
-import { TextTemplate } from './text-template.ts'
-import type { ToolNames } from './tool-names.ts'
-import { anthropicUsage, mergeAnthropicUsage } from './usage.ts'
+import type { ApiError } from '../../../platform/errors.ts'
+import type { ChatEvent, StopReason } from '../../dialects/chat-types.ts'
+import { endedEarly, filtered, senseless } from '../error-mapping.ts'
+import type { FrameReader } from '../exchange.ts'
+import { type JsonRecord, listOf, recordOf, textOf } from '../json-values.ts'
+import { TextTemplate } from '../text-template.ts'
+import type { ToolNames } from '../tool-names.ts'
+import { anthropicUsage, mergeAnthropicUsage } from '../usage.ts'
 
 const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   end_turn: 'end',

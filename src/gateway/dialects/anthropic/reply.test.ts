@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anthropicDialect } from './anthropic.ts'
-import type { ChatEvent, StopReason } from './chat-types.ts'
-import type { SvcNumbers } from './dialect.ts'
+import type { ChatEvent, StopReason } from '../chat-types.ts'
+import type { SvcNumbers } from '../dialect.ts'
+import { anthropicDialect } from './dialect.ts'
 
 const created = new Date('2026-11-15T12:00:00.900Z')
 const options = { model: 'gpt-5', created }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as fc from 'fast-check'
-import { ApiError } from '../../platform/errors.ts'
-import { anthropicDialect } from './anthropic.ts'
-import { parseTokenCount } from './anthropic-request.ts'
+import { ApiError } from '../../../platform/errors.ts'
+import { anthropicDialect } from './dialect.ts'
+import { parseTokenCount } from './request.ts'
 
 const HELLO = [{ role: 'user', content: 'Hello' }]
 const TOOL = { name: 'get_weather', description: 'd', input_schema: { type: 'object' } }

@@ -10,8 +10,8 @@ import {
   readOptionalBoolean,
   readOptionalText,
   refuse,
-} from './body-fields.ts'
-import type { ResponseFormat, ToolChoice, ToolDefinition } from './chat-types.ts'
+} from '../body-fields.ts'
+import type { ResponseFormat, ToolChoice, ToolDefinition } from '../chat-types.ts'
 
 export const MAX_TOOLS = 512
 

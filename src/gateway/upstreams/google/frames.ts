@@ -2,13 +2,13 @@
 // body just ends, and the finish reason says whether the answer did.
 
 import { randomBytes } from 'node:crypto'
-import type { ApiError } from '../../platform/errors.ts'
-import type { ChatEvent, StopReason } from '../dialects/chat-types.ts'
-import { endedEarly, filtered, senseless } from './error-mapping.ts'
-import type { FrameReader } from './exchange.ts'
-import { type JsonRecord, listOf, recordOf, textOf } from './json-values.ts'
-import type { ToolNames } from './tool-names.ts'
-import { googleUsage } from './usage.ts'
+import type { ApiError } from '../../../platform/errors.ts'
+import type { ChatEvent, StopReason } from '../../dialects/chat-types.ts'
+import { endedEarly, filtered, senseless } from '../error-mapping.ts'
+import type { FrameReader } from '../exchange.ts'
+import { type JsonRecord, listOf, recordOf, textOf } from '../json-values.ts'
+import type { ToolNames } from '../tool-names.ts'
+import { googleUsage } from '../usage.ts'
 
 const FILTERS = [
   'SAFETY',

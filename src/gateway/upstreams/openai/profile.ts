@@ -1,11 +1,11 @@
 // OpenAI's chat completions.
 
-import { checkCapabilities } from './capabilities.ts'
-import type { Upstream } from './contract.ts'
-import { type Exchange, openExchange, readFrames, type UpstreamOptions } from './exchange.ts'
-import { createOpenaiReader } from './openai-frames.ts'
-import { openaiBody } from './openai-request.ts'
-import { createToolNames, type NameRule } from './tool-names.ts'
+import { checkCapabilities } from '../capabilities.ts'
+import type { Upstream } from '../contract.ts'
+import { type Exchange, openExchange, readFrames, type UpstreamOptions } from '../exchange.ts'
+import { createToolNames, type NameRule } from '../tool-names.ts'
+import { createOpenaiReader } from './frames.ts'
+import { openaiBody } from './request.ts'
 
 const NAMES: NameRule = { pattern: /^[A-Za-z0-9_-]+$/, max_length: 64 }
 

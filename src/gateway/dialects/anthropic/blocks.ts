@@ -13,7 +13,7 @@ import {
   readOptionalText,
   readText,
   refuse,
-} from './body-fields.ts'
+} from '../body-fields.ts'
 import type {
   AssistantPart,
   CacheHint,
@@ -21,8 +21,8 @@ import type {
   MediaSource,
   TextPart,
   UserPart,
-} from './chat-types.ts'
-import { readAddress, readBase64, readImageType } from './media-source.ts'
+} from '../chat-types.ts'
+import { readAddress, readBase64, readImageType } from '../media-source.ts'
 
 const MAX_BLOCKS = 2_000
 

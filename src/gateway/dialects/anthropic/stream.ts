@@ -3,18 +3,18 @@
 // they began. The first is written as it comes, the others wait. The first gives way as soon as another block
 // waits and nothing more can come for it: text and thought at once, a tool call when its arguments are whole.
 
-import { NO_USAGE } from './answer.ts'
-import { fallbackId, toAnthropicUsage, toStopReason } from './anthropic-reply.ts'
-import type { ChatEvent, StopReason, Usage } from './chat-types.ts'
+import { NO_USAGE } from '../answer.ts'
+import type { ChatEvent, StopReason, Usage } from '../chat-types.ts'
 import {
   type DialectStream,
   type ProviderFrame,
   presentNumbers,
   type StreamOptions,
   type SvcNumbers,
-} from './dialect.ts'
-import { findMember, replaceValue } from './json-scan.ts'
-import { ObjectEnd } from './object-end.ts'
+} from '../dialect.ts'
+import { findMember, replaceValue } from '../json-scan.ts'
+import { ObjectEnd } from '../object-end.ts'
+import { fallbackId, toAnthropicUsage, toStopReason } from './reply.ts'
 
 type Block = {
   kind: 'text' | 'refusal' | 'thinking' | 'redacted_thinking' | 'tool_call'

@@ -7,10 +7,10 @@ import type {
   MediaSource,
   TextPart,
   UserPart,
-} from '../dialects/chat-types.ts'
-import { refuse } from './capabilities.ts'
-import { given, isRecord, type JsonRecord } from './json-values.ts'
-import type { ToolNames } from './tool-names.ts'
+} from '../../dialects/chat-types.ts'
+import { refuse } from '../capabilities.ts'
+import { given, isRecord, type JsonRecord } from '../json-values.ts'
+import type { ToolNames } from '../tool-names.ts'
 
 /** Documented by Google for calls whose signature was lost on the way. */
 const NO_SIGNATURE = 'skip_thought_signature_validator'

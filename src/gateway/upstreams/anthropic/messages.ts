@@ -7,10 +7,10 @@ import type {
   MediaSource,
   TextPart,
   UserPart,
-} from '../dialects/chat-types.ts'
-import { refuse } from './capabilities.ts'
-import { given, isRecord, type JsonRecord } from './json-values.ts'
-import { fitToolId, type ToolNames } from './tool-names.ts'
+} from '../../dialects/chat-types.ts'
+import { refuse } from '../capabilities.ts'
+import { given, isRecord, type JsonRecord } from '../json-values.ts'
+import { fitToolId, type ToolNames } from '../tool-names.ts'
 
 const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 const MAX_TOOL_ID = 64

@@ -1,10 +1,9 @@
 // The body of a messages call: the client's own where it speaks Anthropic's dialect already, a new one
 // otherwise. What would change the price, or belongs to the operator's account, never gets through.
 
-import type { ChatRequest } from '../dialects/chat-types.ts'
-import { anthropicMessages, cacheControl, systemBlocks } from './anthropic-messages.ts'
-import { refuse, refuseField, thinks } from './capabilities.ts'
-import type { UpstreamCall } from './contract.ts'
+import type { ChatRequest } from '../../dialects/chat-types.ts'
+import { refuse, refuseField, thinks } from '../capabilities.ts'
+import type { UpstreamCall } from '../contract.ts'
 import {
   given,
   isRecord,
@@ -13,8 +12,9 @@ import {
   numberOf,
   recordOf,
   textOf,
-} from './json-values.ts'
-import type { ToolNames } from './tool-names.ts'
+} from '../json-values.ts'
+import type { ToolNames } from '../tool-names.ts'
+import { anthropicMessages, cacheControl, systemBlocks } from './messages.ts'
 
 const KEPT = new Set([
   'messages',

@@ -1,11 +1,11 @@
 // Google's native generateContent. Its OpenAI-compatible endpoint leaves thoughts out of the usage.
 
-import { checkCapabilities } from './capabilities.ts'
-import type { Upstream } from './contract.ts'
-import { type Exchange, openExchange, readFrames, type UpstreamOptions } from './exchange.ts'
-import { createGoogleReader } from './google-frames.ts'
-import { googleBody } from './google-request.ts'
-import { createToolNames, type NameRule } from './tool-names.ts'
+import { checkCapabilities } from '../capabilities.ts'
+import type { Upstream } from '../contract.ts'
+import { type Exchange, openExchange, readFrames, type UpstreamOptions } from '../exchange.ts'
+import { createToolNames, type NameRule } from '../tool-names.ts'
+import { createGoogleReader } from './frames.ts'
+import { googleBody } from './request.ts'
 
 const NAMES: NameRule = { pattern: /^[A-Za-z_][A-Za-z0-9_.-]*$/, max_length: 64 }
 

@@ -1,6 +1,5 @@
 // Reads `tools` and `tool_choice` of a message request.
 
-import { readCacheHint } from './anthropic-blocks.ts'
 import {
   isAbsent,
   readArray,
@@ -10,8 +9,9 @@ import {
   readOptionalBoolean,
   readOptionalText,
   refuse,
-} from './body-fields.ts'
-import type { ChatRequest, ToolDefinition } from './chat-types.ts'
+} from '../body-fields.ts'
+import type { ChatRequest, ToolDefinition } from '../chat-types.ts'
+import { readCacheHint } from './blocks.ts'
 
 const MAX_TOOLS = 512
 const NAME = /^[A-Za-z0-9_-]{1,128}$/

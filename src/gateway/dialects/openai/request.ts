@@ -14,10 +14,10 @@ import {
   readOptionalNumber,
   readText,
   refuse,
-} from './body-fields.ts'
-import type { ChatRequest, Reasoning } from './chat-types.ts'
-import { parseMessages, withoutGatewayFields } from './openai-messages.ts'
-import { parseResponseFormat, parseToolChoice, parseTools } from './openai-tools.ts'
+} from '../body-fields.ts'
+import type { ChatRequest, Reasoning } from '../chat-types.ts'
+import { parseMessages, withoutGatewayFields } from './messages.ts'
+import { parseResponseFormat, parseToolChoice, parseTools } from './tools.ts'
 
 const MAX_ANSWERS = 128
 const MAX_STOPS = 4

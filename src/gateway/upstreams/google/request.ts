@@ -1,11 +1,11 @@
 // The body of a generateContent call. No client speaks this dialect, so it is always built anew.
 
-import type { ChatRequest, Reasoning } from '../dialects/chat-types.ts'
-import { refuse, thinks } from './capabilities.ts'
-import type { UpstreamCall } from './contract.ts'
-import { googleContents } from './google-contents.ts'
-import { given, type JsonRecord, recordOf } from './json-values.ts'
-import type { ToolNames } from './tool-names.ts'
+import type { ChatRequest, Reasoning } from '../../dialects/chat-types.ts'
+import { refuse, thinks } from '../capabilities.ts'
+import type { UpstreamCall } from '../contract.ts'
+import { given, type JsonRecord, recordOf } from '../json-values.ts'
+import type { ToolNames } from '../tool-names.ts'
+import { googleContents } from './contents.ts'
 
 const MAX_STOPS = 5
 const BUDGETS = { none: 0, minimal: 512, low: 1024, medium: 8192, high: 24_576 } as const

@@ -1,11 +1,11 @@
 // Anthropic's messages.
 
-import { createAnthropicReader } from './anthropic-frames.ts'
-import { anthropicRequest } from './anthropic-request.ts'
-import { checkCapabilities } from './capabilities.ts'
-import type { Upstream } from './contract.ts'
-import { type Exchange, openExchange, readFrames, type UpstreamOptions } from './exchange.ts'
-import { createToolNames, type NameRule } from './tool-names.ts'
+import { checkCapabilities } from '../capabilities.ts'
+import type { Upstream } from '../contract.ts'
+import { type Exchange, openExchange, readFrames, type UpstreamOptions } from '../exchange.ts'
+import { createToolNames, type NameRule } from '../tool-names.ts'
+import { createAnthropicReader } from './frames.ts'
+import { anthropicRequest } from './request.ts'
 
 const VERSION = '2023-06-01'
 const NAMES: NameRule = { pattern: /^[A-Za-z0-9_-]+$/, max_length: 128 }

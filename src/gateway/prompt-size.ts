@@ -2,7 +2,7 @@
 // must cover the real count, `close` where a call ended without a count and is charged. Linear in the size of
 // the request, and never more than the model can take, because beyond that the provider refuses the call.
 
-import type { ChatModel } from './models.ts'
+import type { ChatModel } from '../catalog/models.ts'
 import { type Accuracy, estimateTokens } from './token-count.ts'
 
 /** The parts of a neutral chat request that count as prompt. */

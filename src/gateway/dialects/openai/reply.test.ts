@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../platform/errors.ts'
-import type { ChatEvent } from './chat-types.ts'
-import type { SvcNumbers } from './dialect.ts'
-import { openAiDialect } from './openai.ts'
+import { ApiError } from '../../../platform/errors.ts'
+import type { ChatEvent } from '../chat-types.ts'
+import type { SvcNumbers } from '../dialect.ts'
+import { openAiDialect } from './dialect.ts'
 
 const created = new Date('2026-11-15T12:00:00.900Z')
 const options = { model: 'claude-sonnet-4', created }

@@ -1,8 +1,6 @@
 // Reads the body of POST /v1/messages. Fields that would change the price or that only name the caller are
 // dropped, as are fields nobody knows: Anthropic's clients send ahead of what servers understand.
 
-import { readBlocks, readCacheHint, readSystem } from './anthropic-blocks.ts'
-import { parseToolChoice, parseTools } from './anthropic-tools.ts'
 import {
   type Fields,
   isAbsent,
@@ -17,8 +15,16 @@ import {
   readOptionalNumber,
   readText,
   refuse,
-} from './body-fields.ts'
-import type { ChatMessage, ChatRequest, Reasoning, ResponseFormat, TextPart } from './chat-types.ts'
+} from '../body-fields.ts'
+import type {
+  ChatMessage,
+  ChatRequest,
+  Reasoning,
+  ResponseFormat,
+  TextPart,
+} from '../chat-types.ts'
+import { readBlocks, readCacheHint, readSystem } from './blocks.ts'
+import { parseToolChoice, parseTools } from './tools.ts'
 
 const MAX_MESSAGES = 10_000
 const MAX_STOPS = 256

@@ -1,12 +1,12 @@
 // Chat completions, whole or in chunks, as neutral events.
 
-import type { ChatEvent, StopReason } from '../dialects/chat-types.ts'
-import { endedEarly, senseless } from './error-mapping.ts'
-import type { FrameReader } from './exchange.ts'
-import { type JsonRecord, listOf, numberOf, recordOf, textOf } from './json-values.ts'
-import { TextTemplate } from './text-template.ts'
-import type { ToolNames } from './tool-names.ts'
-import { openaiUsage } from './usage.ts'
+import type { ChatEvent, StopReason } from '../../dialects/chat-types.ts'
+import { endedEarly, senseless } from '../error-mapping.ts'
+import type { FrameReader } from '../exchange.ts'
+import { type JsonRecord, listOf, numberOf, recordOf, textOf } from '../json-values.ts'
+import { TextTemplate } from '../text-template.ts'
+import type { ToolNames } from '../tool-names.ts'
+import { openaiUsage } from '../usage.ts'
 
 const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   stop: 'end',

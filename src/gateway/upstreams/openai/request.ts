@@ -1,11 +1,11 @@
 // The body of a chat completion: the client's own where it speaks OpenAI's dialect already, a new one
 // otherwise. What would change the price, or belongs to the operator's account, never gets through.
 
-import type { AssistantPart, MediaSource, TextPart, UserPart } from '../dialects/chat-types.ts'
-import { refuse, refuseField, thinks } from './capabilities.ts'
-import type { UpstreamCall } from './contract.ts'
-import { given, type JsonRecord, listOf, recordOf } from './json-values.ts'
-import { fitToolId, type ToolNames } from './tool-names.ts'
+import type { AssistantPart, MediaSource, TextPart, UserPart } from '../../dialects/chat-types.ts'
+import { refuse, refuseField, thinks } from '../capabilities.ts'
+import type { UpstreamCall } from '../contract.ts'
+import { given, type JsonRecord, listOf, recordOf } from '../json-values.ts'
+import { fitToolId, type ToolNames } from '../tool-names.ts'
 
 const KEPT = new Set([
   'messages',

@@ -1,8 +1,8 @@
 // Writes whole chat completions: translated from neutral events, or the provider's own with our numbers.
 
-import { type AnswerBlock, type Choice, collectAnswer, stopReasonOf } from './answer.ts'
-import type { StopReason, Usage } from './chat-types.ts'
-import { presentNumbers, type WholeAnswer } from './dialect.ts'
+import { type AnswerBlock, type Choice, collectAnswer, stopReasonOf } from '../answer.ts'
+import type { StopReason, Usage } from '../chat-types.ts'
+import { presentNumbers, type WholeAnswer } from '../dialect.ts'
 
 export const FINISH_REASONS = {
   end: 'stop',

@@ -2,23 +2,17 @@
 // and tool calls, and at the end, after settlement, finish chunks, usage if asked for, [DONE] and our numbers.
 // Relayed: the provider's chunks under the public model name, without the usage the client did not ask for.
 
-import { NO_USAGE } from './answer.ts'
-import type { ChatEvent, StopReason, Usage } from './chat-types.ts'
+import { NO_USAGE } from '../answer.ts'
+import type { ChatEvent, StopReason, Usage } from '../chat-types.ts'
 import {
   type DialectStream,
   type ProviderFrame,
   presentNumbers,
   type StreamOptions,
   type SvcNumbers,
-} from './dialect.ts'
-import { findMember, removeMember, replaceValue } from './json-scan.ts'
-import {
-  extraContent,
-  FINISH_REASONS,
-  fallbackId,
-  toOpenAiUsage,
-  toSeconds,
-} from './openai-reply.ts'
+} from '../dialect.ts'
+import { findMember, removeMember, replaceValue } from '../json-scan.ts'
+import { extraContent, FINISH_REASONS, fallbackId, toOpenAiUsage, toSeconds } from './reply.ts'
 
 const NULL_USAGE = ',"usage":null}'
 
