@@ -1,18 +1,16 @@
 // One chat call from hold to settlement, streamed or not. The order is always the same: hold, ask, relay,
 // settle, and only then say that it is over: whoever sees the end of an answer has been charged for it.
 
-import { disconnectPolicy } from '../catalog/models.ts'
 import { renderError } from '../http/error-handler.ts'
 import type { EventStream } from '../http/event-stream.ts'
 import { ApiError } from '../platform/errors.ts'
-import { Answer } from './answer.ts'
-import { Departure } from './departure.ts'
+import { CallLifetime } from './call-lifetime.ts'
 import type { ChatEvent } from './dialects/chat-types.ts'
 import type { DialectStream, SvcNumbers } from './dialects/dialect.ts'
 import { HoldGrowth } from './hold-growth.ts'
 import { type ChatCall, type ChatParts, type Order, placeOrder } from './order.ts'
+import { type Outcome, ProviderAnswer } from './provider-answer.ts'
 import { settleCall } from './settlement.ts'
-import { mayThink } from './upstreams/capabilities.ts'
 import type { UpstreamFrame } from './upstreams/contract.ts'
 
 const KEEP_ALIVE_MS = 15_000
@@ -24,17 +22,16 @@ export async function completeChat(
   client: EventStream,
 ): Promise<string> {
   const order = await placeOrder(parts, call)
-  const departure = watchFor(parts, { call, order, client })
+  const lifetime = beginLifetime(parts, { call, order, client })
   try {
-    const answer = await askProvider(parts, { call, order, departure })
+    const answer = await askProvider(parts, { call, order, lifetime })
     const frames: UpstreamFrame[] = []
     for (let read = await answer.read(); read; read = await answer.read()) frames.push(...read)
-    const svc = await conclude(parts, { call, order, answer })
-    if (answer.fault) throw svc ? withoutRetry(answer.fault) : answer.fault
-    if (!svc) throw new Error('an answer without a fault is charged')
+    const svc = await conclude(parts, { call, order, outcome: answer.conclude() })
+    if (svc instanceof ApiError) throw svc
     return presentReply({ call, order, answer }, frames, svc)
   } finally {
-    departure.close()
+    lifetime.close()
   }
 }
 
@@ -45,36 +42,44 @@ export async function streamChat(
   client: EventStream,
 ): Promise<void> {
   const order = await placeOrder(parts, call)
-  const departure = watchFor(parts, { call, order, client })
+  const lifetime = beginLifetime(parts, { call, order, client })
   try {
-    const answer = await askProvider(parts, { call, order, departure })
+    const answer = await askProvider(parts, { call, order, lifetime })
     if (answer.fault) {
-      const svc = await conclude(parts, { call, order, answer })
-      throw svc ? withoutRetry(answer.fault) : answer.fault
+      const svc = await conclude(parts, { call, order, outcome: answer.conclude() })
+      throw svc instanceof ApiError ? svc : answer.fault
     }
     await sendStream(parts, { call, order, answer, client })
   } finally {
-    departure.close()
+    lifetime.close()
   }
+}
+
+function beginLifetime({ drains }: ChatParts, { call, order, client }: Asked): CallLifetime {
+  return CallLifetime.begin(call, { model: order.model, drains, client })
 }
 
 async function askProvider(
   parts: ChatParts,
-  { call, order, departure }: { call: ChatCall; order: Order; departure: Departure },
-): Promise<Answer> {
+  { call, order, lifetime }: { call: ChatCall; order: Order; lifetime: CallLifetime },
+): Promise<ProviderAnswer> {
   const { growth: terms } = order
-  const growth = terms && new HoldGrowth(parts, { call, order, terms }, departure.signal)
-  const answer = new Answer(call, order, { departure, growth })
-  await answer.open(call, order)
+  const growth = terms && new HoldGrowth(parts, { call, order, terms }, lifetime.signal)
+  const answer = new ProviderAnswer(call, order, { lifetime, growth })
+  await answer.open(order)
   return answer
 }
 
 async function sendStream(
   parts: ChatParts,
-  { call, order, answer, client }: Asked & { answer: Answer },
+  { call, order, answer, client }: Asked & { answer: ProviderAnswer },
 ): Promise<void> {
-  const { model, include_usage } = call.request
-  const writer = call.dialect.openStream({ model, created: order.placed_at, include_usage })
+  const { include_usage } = call.request
+  const writer = call.dialect.openStream({
+    model: order.model.name,
+    created: order.placed_at,
+    include_usage,
+  })
   client.start()
   const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())
   const relays = order.upstream.dialect === call.dialect.name
@@ -85,14 +90,18 @@ async function sendStream(
       await client.write(present(read))
     }
   })
-  const svc = await guarded(parts, { call, answer }, () => conclude(parts, { call, order, answer }))
+  const svc = await guarded(parts, { call, answer }, () =>
+    conclude(parts, { call, order, outcome: answer.conclude() }),
+  )
   stopKeepAlive()
   try {
     const { cut_usage } = answer
     const end = cut_usage ? writer.reachLimit(cut_usage) : ''
-    const last =
-      svc && !answer.fault ? end + writer.finish(svc) : describeFault(parts, call, writer, answer)
-    await client.write(last)
+    const fault = svc instanceof ApiError ? svc : answer.fault
+    const is_whole = svc !== undefined && !(svc instanceof ApiError)
+    await client.write(
+      is_whole ? end + writer.finish(svc) : describeFault(parts, call, { writer, fault }),
+    )
   } finally {
     // Whatever goes wrong with its last words, a stream that has begun ends.
     client.end()
@@ -102,7 +111,7 @@ async function sendStream(
 /** Once the stream has begun, a mistake of ours ends it as one of the provider's does: nobody would see it thrown. */
 async function guarded<Result>(
   parts: ChatParts,
-  { call, answer }: { call: ChatCall; answer: Answer },
+  { call, answer }: { call: ChatCall; answer: ProviderAnswer },
   step: () => Promise<Result>,
 ): Promise<Result | undefined> {
   try {
@@ -116,28 +125,22 @@ async function guarded<Result>(
 
 type Asked = { call: ChatCall; order: Order; client: EventStream }
 
-function watchFor(parts: ChatParts, { call, order, client }: Asked): Departure {
-  const { request } = call
-  const how = { reasons: mayThink(request), stream: request.stream }
-  const policy = disconnectPolicy(order.model, how)
-  const departure = new Departure({ policy, drains: parts.drains })
-  client.onLeave(() => departure.leave())
-  call.running.onStop(() => departure.stop())
-  return departure
-}
-
-/** Charges what was used, or gives everything back where nothing is owed. */
+/**
+ * Charges what was used, or gives everything back where nothing is owed. The numbers of a whole answer, or what
+ * went wrong with the others, charged or not.
+ */
 async function conclude(
   parts: ChatParts,
-  { call, order, answer }: { call: ChatCall; order: Order; answer: Answer },
-): Promise<SvcNumbers | undefined> {
-  if (answer.is_free) {
+  { call, order, outcome }: { call: ChatCall; order: Order; outcome: Outcome },
+): Promise<SvcNumbers | ApiError> {
+  if (outcome.kind === 'free') {
     await parts.ledger().release(order.hold)
     parts.metrics.gateway_calls.inc({ model: order.model.name, outcome: 'free' })
-    return undefined
+    return outcome.fault
   }
   try {
-    return await settleCall(parts, call, order, answer.record())
+    const svc = await settleCall(parts, call, order, outcome.record)
+    return outcome.fault ? withoutRetry(outcome.fault) : svc
   } catch (error) {
     throw withoutRetry(error)
   }
@@ -158,25 +161,29 @@ function withoutRetry(thrown: unknown): ApiError {
 }
 
 function presentReply(
-  { call, order, answer }: { call: ChatCall; order: Order; answer: Answer },
+  { call, order, answer }: { call: ChatCall; order: Order; answer: ProviderAnswer },
   frames: readonly UpstreamFrame[],
   svc: SvcNumbers,
 ): string {
-  const { dialect, request } = call
+  const { dialect } = call
+  const model = order.model.name
   const [only] = frames
   try {
     if (only && !order.stream && order.upstream.dialect === dialect.name) {
-      return dialect.relayReply(only.data, request.model, svc)
+      return dialect.relayReply(only.data, model, svc)
     }
     const events = eventsOf(frames, answer)
-    return dialect.formatReply({ model: request.model, created: order.placed_at, events, svc })
+    return dialect.formatReply({ model, created: order.placed_at, events, svc })
   } catch (error) {
     throw withoutRetry(error)
   }
 }
 
 /** All that was said; where we ended it, with the end that the provider would have given it at its limit. */
-function eventsOf(frames: readonly UpstreamFrame[], { cut_usage: usage }: Answer): ChatEvent[] {
+function eventsOf(
+  frames: readonly UpstreamFrame[],
+  { cut_usage: usage }: ProviderAnswer,
+): ChatEvent[] {
   const events = frames.flatMap((frame) => frame.events)
   if (usage) {
     events.push({ kind: 'usage', usage, raw: null })
@@ -199,12 +206,10 @@ function translate(writer: DialectStream, frames: readonly UpstreamFrame[]): str
 
 function describeFault(
   parts: ChatParts,
-  call: ChatCall,
-  writer: DialectStream,
-  { fault }: Answer,
+  { request_id, dialect }: ChatCall,
+  { writer, fault }: { writer: DialectStream; fault: ApiError | undefined },
 ): string {
   if (!fault) return ''
-  const { request_id, dialect } = call
   return writer.fail(
     renderError(fault, { dialect: dialect.name, request_id, public_url: parts.public_url }),
   )

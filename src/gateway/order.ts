@@ -1,4 +1,4 @@
-// What comes before the provider is called: which model, who pays, how much is held, how long the answer may be.
+// What comes before the provider is called: how much is held, and how long the answer may be.
 
 import type { Payer } from '../access/payer.ts'
 import type { Catalog, ChatModel } from '../catalog/models.ts'
@@ -12,10 +12,11 @@ import { mintWalletId } from '../wallet/bucket.ts'
 import type { Endpoint, Hold } from '../wallet/holds.ts'
 import type { CallLedger } from '../wallet/lanes/call-ledger.ts'
 import type { SpendLimit } from '../wallet/spend-limits.ts'
-import type { Drains } from './departure.ts'
+import type { Drains } from './call-lifetime.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { type GrowthTerms, mayGrow } from './hold-growth.ts'
+import type { Plan } from './plan.ts'
 import type { PriceLists } from './price-lists.ts'
 import { promptTokens } from './prompt-size.ts'
 import type { RunningCall } from './running-calls.ts'
@@ -42,6 +43,7 @@ export type ChatCall = {
   endpoint: Endpoint
   dialect: Dialect
   request: ChatRequest
+  plan: Plan
   payer: Payer
   /** Null where a user's own token makes the call. */
   key: KeyPrincipal | null
@@ -50,10 +52,7 @@ export type ChatCall = {
   running: RunningCall
 }
 
-export type Order = {
-  model: ChatModel
-  upstream: Upstream
-  address: UpstreamAddress
+export type Order = Plan & {
   /** A larger one takes its place where it grows. */
   hold: Hold
   /** Set where the hold covers only a part of the longest answer, and grows with the answer. */
@@ -64,13 +63,10 @@ export type Order = {
   placed_at: Date
 }
 
-/** Throws 404, 503 or 402 before anything is asked of a provider. */
+/** Throws 402 or 503 before anything is asked of a provider. */
 export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Order> {
-  const { request, payer } = call
-  const model = requireChatModel(parts.catalog, request.model)
-  const { upstream, address } = parts.upstreams[model.provider]
-  if (!address)
-    throw new ApiError('provider_misconfigured', { detail: `no key for ${model.provider}` })
+  const { request, payer, plan } = call
+  const { model, upstream } = plan
   const prompt_tokens = promptTokens(request, model)
   const wanted_tokens = Math.min(
     request.max_output_tokens ?? model.max_output_tokens,
@@ -97,9 +93,7 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
   const max_credits = withMarkup(quoteMaximum(model, { ...bounds, max_output_tokens }))
   const grows = hold.ceiling !== undefined && hold.amount < max_credits
   return {
-    model,
-    upstream,
-    address,
+    ...plan,
     hold,
     growth: grows ? { bounds, max_credits } : undefined,
     stream: request.stream || grows,

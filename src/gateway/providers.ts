@@ -2,17 +2,13 @@
 
 import type { HttpClient } from '../platform/http-client.ts'
 import type { ChatParts } from './order.ts'
-import { createAnthropicUpstream } from './upstreams/anthropic/profile.ts'
-import { createGoogleUpstream } from './upstreams/google/profile.ts'
-import { createOpenaiUpstream } from './upstreams/openai/profile.ts'
+import type { ProviderName } from './upstreams/error-mapping.ts'
+import { PROFILES } from './upstreams/registry.ts'
+import { createUpstream } from './upstreams/upstream.ts'
 
-export type ProviderConfig = {
-  OPENAI_API_KEY: string | undefined
-  OPENAI_BASE_URL: string | undefined
-  ANTHROPIC_API_KEY: string | undefined
-  ANTHROPIC_BASE_URL: string | undefined
-  GOOGLE_API_KEY: string | undefined
-  GOOGLE_BASE_URL: string | undefined
+type Settings = `${Uppercase<ProviderName>}_${'API_KEY' | 'BASE_URL'}`
+
+export type ProviderConfig = Readonly<Record<Settings, string | undefined>> & {
   PROVIDER_TIMEOUT_MS: number
   PROVIDER_IDLE_TIMEOUT_MS: number
 }
@@ -25,31 +21,24 @@ export function createProviders(
     first_byte_stream_ms: config.PROVIDER_TIMEOUT_MS,
     idle_ms: config.PROVIDER_IDLE_TIMEOUT_MS,
   }
-  const options = { client, limits }
-  const address = (api_key: string | undefined, base_url: string) =>
-    api_key === undefined ? undefined : { api_key, base_url: tidy(base_url) }
+  const provider = (
+    name: ProviderName,
+    api_key: string | undefined,
+    base_url: string | undefined,
+  ) => {
+    const profile = PROFILES[name]
+    return {
+      upstream: createUpstream(profile, { client, limits }),
+      address:
+        api_key === undefined
+          ? undefined
+          : { api_key, base_url: tidy(base_url ?? profile.base_url) },
+    }
+  }
   return {
-    openai: {
-      upstream: createOpenaiUpstream(options),
-      address: address(
-        config.OPENAI_API_KEY,
-        config.OPENAI_BASE_URL ?? 'https://api.openai.com/v1',
-      ),
-    },
-    anthropic: {
-      upstream: createAnthropicUpstream(options),
-      address: address(
-        config.ANTHROPIC_API_KEY,
-        config.ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com',
-      ),
-    },
-    google: {
-      upstream: createGoogleUpstream(options),
-      address: address(
-        config.GOOGLE_API_KEY,
-        config.GOOGLE_BASE_URL ?? 'https://generativelanguage.googleapis.com',
-      ),
-    },
+    openai: provider('openai', config.OPENAI_API_KEY, config.OPENAI_BASE_URL),
+    anthropic: provider('anthropic', config.ANTHROPIC_API_KEY, config.ANTHROPIC_BASE_URL),
+    google: provider('google', config.GOOGLE_API_KEY, config.GOOGLE_BASE_URL),
   }
 }
 

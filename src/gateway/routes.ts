@@ -12,6 +12,7 @@ import { anthropicDialect } from './dialects/anthropic/dialect.ts'
 import { parseTokenCount } from './dialects/anthropic/request.ts'
 import { openAiDialect } from './dialects/openai/dialect.ts'
 import { type ChatCall, type ChatParts, requireChatModel } from './order.ts'
+import { planCall } from './plan.ts'
 import { promptTokens } from './prompt-size.ts'
 import type { RunningCalls } from './running-calls.ts'
 
@@ -178,6 +179,9 @@ async function answerChat(
 ): Promise<FastifyReply> {
   const chat = dialect.parse(request.body, request.headers)
   const payer = resolvePayerInMemory(parts, request) ?? (await resolvePayer(parts, request))
+  const plan = planCall(parts, { dialect, request: chat, payer })
+  reply.header('x-svc-upstream-model', plan.model.upstream_id)
+  if (plan.ignored.length > 0) reply.header('x-svc-ignored-fields', plan.ignored.join(', '))
   const client = new EventStream(reply)
   const caller = callerOf(request)
   const running = parts.running.begin()
@@ -186,6 +190,7 @@ async function answerChat(
       endpoint,
       dialect,
       request: chat,
+      plan,
       key: caller.kind === 'key' ? caller : null,
       payer,
       request_id: request.id,

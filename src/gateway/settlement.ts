@@ -13,8 +13,8 @@ export type CallRecord = {
   provider_request_id: string | undefined
   first_byte_ms: number | undefined
   total_ms: number
-  /** Who ended it: the provider, in good order or not, the client, a stop of ours, or the credits. */
-  outcome: 'complete' | 'failed' | 'client_left' | 'service_stopped' | 'out_of_credits'
+  /** By whom: the provider, in good order or not, the client, a stop of ours, or the credits. */
+  ended: 'complete' | 'failed' | 'client_left' | 'service_stopped' | 'out_of_credits'
 }
 
 export async function settleCall(
@@ -60,6 +60,9 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced:
     estimated,
     // The prices it was charged at: a later price list must not change what this row says.
     ...priced,
+    ...(order.ignored.length > 0 && {
+      details: { ...('details' in priced && priced.details), ignored_fields: order.ignored },
+    }),
     raw_usage: withoutZeros(raw),
     request_id: call.request_id.slice('req_'.length),
     ...(record.provider_request_id !== undefined && {
@@ -67,7 +70,7 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced:
     }),
     ...(record.first_byte_ms !== undefined && { first_byte_ms: Math.round(record.first_byte_ms) }),
     total_ms: Math.round(record.total_ms),
-    outcome: record.outcome,
+    outcome: record.ended,
   }
 }
 
@@ -93,7 +96,7 @@ function countCall(
   const { usage } = record.metered
   const input_tokens =
     usage.input_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
-  metrics.gateway_calls.inc({ model, outcome: record.outcome })
+  metrics.gateway_calls.inc({ model, outcome: record.ended })
   metrics.gateway_tokens.inc({ model, kind: 'input' }, input_tokens)
   metrics.gateway_tokens.inc({ model, kind: 'cached' }, usage.cache_read_tokens)
   metrics.gateway_tokens.inc({ model, kind: 'output' }, usage.output_tokens)

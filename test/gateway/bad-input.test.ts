@@ -89,8 +89,8 @@ const BAD_BODIES: BadBody[] = [
   })),
   { what: 'a stream that is "yes"', body: { model: 'MODEL', messages: hello, stream: 'yes' } },
   {
-    what: 'a field nobody knows',
-    body: { model: 'MODEL', messages: hello, wizardry: 1 },
+    what: 'a field with a price of its own',
+    body: { model: 'MODEL', messages: hello, web_search_options: {} },
     only: 'openai',
   },
   ...[0, -1, 1_000, '2'].map((n) => ({

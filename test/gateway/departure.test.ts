@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Departure } from '../../src/gateway/departure.ts'
+import { CallLifetime } from '../../src/gateway/call-lifetime.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   assertBooksClosed,
@@ -373,15 +373,15 @@ async function readUntil(
 test('a drain ends after two minutes, whatever the provider does', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const drains = { open: 0 }
-  const departure = new Departure({ policy: 'drain', drains })
-  departure.leave()
-  assert.deepEqual([drains.open, departure.signal.aborted], [1, false])
+  const lifetime = new CallLifetime({ policy: 'drain', drains })
+  lifetime.leave()
+  assert.deepEqual([drains.open, lifetime.signal.aborted], [1, false])
   t.mock.timers.tick(119_999)
-  assert.equal(departure.signal.aborted, false)
+  assert.equal(lifetime.signal.aborted, false)
   t.mock.timers.tick(1)
-  assert.equal(departure.signal.aborted, true)
-  departure.close()
-  departure.close()
+  assert.equal(lifetime.signal.aborted, true)
+  lifetime.close()
+  lifetime.close()
   assert.equal(drains.open, 0)
 })
 

@@ -24,6 +24,15 @@ export function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null
 }
 
+/** A whole body, without the fields that are null. */
+export function readBody(body: unknown): Fields {
+  const given = readObject(body, 'The body')
+  limitDepth(given, 'The body')
+  const fields: Record<string, unknown> = {}
+  for (const [field, value] of Object.entries(given)) if (value !== null) fields[field] = value
+  return fields
+}
+
 export function readObject(value: unknown, path: string): Fields {
   if (!isObject(value)) refuse(path, value === undefined ? 'is missing' : 'must be an object')
   return value

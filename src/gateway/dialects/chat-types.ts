@@ -29,6 +29,8 @@ export type ChatRequest = {
   stream: boolean
   /** Whether the client asked for usage inside an OpenAI-style stream. */
   include_usage: boolean
+  /** What was asked for inside other fields, and no provider has a word for; by the paths of the fields. */
+  ignored: string[]
   /** The client's own body: an upstream of the same dialect starts from it, so nothing is lost on the way. */
   original: { dialect: ClientDialect; body: Readonly<Record<string, unknown>> }
 }

@@ -2,6 +2,7 @@
 // either translated from neutral events or relayed from a provider that speaks the same format.
 
 import type { ChatEvent, ChatRequest, ClientDialect, Usage } from './chat-types.ts'
+import type { FieldTable } from './field-rules.ts'
 
 /** What the call cost, known once it is settled. */
 export type SvcNumbers = {
@@ -41,6 +42,8 @@ export type ProviderFrame = { name: string | undefined; data: string }
 
 export interface Dialect {
   readonly name: ClientDialect
+  /** What becomes of each field that a client sends. */
+  readonly fields: FieldTable
   /** Throws ApiError('bad_request') with a message that names the field, and nothing else. */
   parse(body: unknown, headers: RequestHeaders): ChatRequest
   /** The whole answer of a call that was not streamed, as JSON text. */

@@ -25,7 +25,6 @@ export function checkCapabilities(request: ChatRequest, model: ChatModel): void 
   if (thinks(request)) requireCapability(model, 'reasoning')
   const format = request.response_format?.kind
   if (format === 'json_object' || format === 'json_schema') requireCapability(model, format)
-  if (model.provider !== 'openai') checkOpenaiOnly(request)
 }
 
 /** The one way upstreams refuse a field. */
@@ -63,14 +62,4 @@ export function thinks({ reasoning }: ChatRequest): boolean {
 /** Also where it leaves that to the model. Thoughts are paid for, and not all of them are seen. */
 export function mayThink(request: ChatRequest): boolean {
   return thinks(request) || recordOf(request.original.body['thinking'])['type'] === 'adaptive'
-}
-
-function checkOpenaiOnly(request: ChatRequest): void {
-  if (request.n > 1) {
-    throw refuse('This model gives one answer only.', 'Leave out `n`, or use an OpenAI model.')
-  }
-  const { dialect, body } = request.original
-  if (dialect === 'openai' && body['logprobs'] === true) {
-    throw refuse('This model gives no `logprobs`.', 'Leave it out, or use an OpenAI model.')
-  }
 }

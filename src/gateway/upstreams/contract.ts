@@ -1,22 +1,77 @@
-// What an upstream must do: one call to a provider, as a stream of neutral events beside the provider's own
-// frames. It never retries, never logs a credential, and turns every failure into an ApiError of our table.
+// What a provider must be able to do, in two steps: prepare the request, which is pure and says what cannot be
+// asked before any credit is held, and open the call, which gives neutral events beside the provider's own
+// frames. A call is never retried, no credential is logged, and every failure is an ApiError of our table.
 
 import type { ChatModel } from '../../catalog/models.ts'
 import type { CallSignal } from '../../platform/http-call.ts'
 import type { ChatEvent, ChatRequest, ClientDialect } from '../dialects/chat-types.ts'
+import type { ProviderErrors, ProviderName } from './error-mapping.ts'
+import type { FrameReader } from './exchange.ts'
+import type { JsonRecord } from './json-values.ts'
+import type { NameRule, ToolNames } from './tool-names.ts'
 
 export type UpstreamAddress = { base_url: string; api_key: string }
 
-export type UpstreamCall = {
+export type Asked = {
   request: ChatRequest
   model: ChatModel
-  /** What the hold covers: always sent, never more than asked for. */
-  max_output_tokens: number
-  address: UpstreamAddress
+  /** The client's own fields that a provider of its dialect may be sent as they are. */
+  relayed: JsonRecord
   /** An opaque name of the end user, for the provider's abuse detection. Never an email. */
   end_user: string | undefined
+}
+
+/** What is known once the credits are held. */
+export type CallTerms = {
+  /** What the hold covers. */
+  max_output_tokens: number
+  /** Whether the provider is asked for a stream: also for a client that is not, where the hold grows. */
+  stream: boolean
+}
+
+export type OpenTerms = CallTerms & {
+  address: UpstreamAddress
   /** Aborts the call: the client left, or a limit was reached. */
   signal: CallSignal
+}
+
+export type PreparedCall = {
+  /** What the client asked for and this provider has no word for. */
+  ignored: readonly string[]
+  /** Resolves when the provider has accepted the call and begins to answer. */
+  open(terms: OpenTerms): Promise<UpstreamReply>
+}
+
+export interface Upstream {
+  /** The client dialect that can be given this upstream's frames as they are; undefined: none. */
+  readonly dialect: ClientDialect | undefined
+  /** Throws ApiError('bad_request') where the model cannot do what is asked. Asks nobody. */
+  prepare(asked: Asked): PreparedCall
+}
+
+/** All that is special about one provider. */
+export type ProviderProfile = {
+  name: ProviderName
+  dialect: ClientDialect | undefined
+  /** Where it is, unless a setting says otherwise. */
+  base_url: string
+  tool_names: NameRule
+  errors: ProviderErrors
+  request_id_headers: readonly string[]
+  draft(asked: Asked, names: ToolNames): Draft
+  endpoint(
+    address: UpstreamAddress,
+    call: { model: ChatModel; stream: boolean },
+  ): { url: string; headers: Record<string, string> }
+}
+
+/** A request that lacks only what the hold decides. */
+export type Draft = {
+  ignored: readonly string[]
+  /** Beside those of the endpoint. */
+  headers?: Record<string, string>
+  body(terms: CallTerms): JsonRecord
+  createReader(): FrameReader
 }
 
 /**
@@ -36,11 +91,4 @@ export type UpstreamReply = {
   request_id: string | undefined
   /** Those of one network read together. Throws an ApiError if the answer breaks off: what came before stands. */
   frames: AsyncIterable<UpstreamFrame[]>
-}
-
-export interface Upstream {
-  /** The client dialect that can be given this upstream's frames as they are; undefined: none. */
-  readonly dialect: ClientDialect | undefined
-  /** Resolves when the provider has accepted the call and begins to answer. */
-  open(call: UpstreamCall): Promise<UpstreamReply>
 }

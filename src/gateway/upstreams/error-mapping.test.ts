@@ -8,6 +8,7 @@ import {
   errorFromTransport,
   type ProviderName,
 } from './error-mapping.ts'
+import { PROFILES } from './registry.ts'
 
 const NOW = new Date('2026-11-15T12:00:00Z')
 
@@ -17,7 +18,12 @@ function map(
   error: Record<string, unknown> = {},
   headers: Record<string, string> = {},
 ) {
-  return errorFromAnswer(provider, { status, headers, body: JSON.stringify({ error }), now: NOW })
+  return errorFromAnswer(PROFILES[provider].errors, {
+    status,
+    headers,
+    body: JSON.stringify({ error }),
+    now: NOW,
+  })
 }
 
 const QUOTA = 'type.googleapis.com/google.rpc.QuotaFailure'
@@ -101,11 +107,21 @@ test("a provider's words are passed on, trimmed, only where the request is at fa
 
 test('a body that is no JSON, or a list, is understood by its status', () => {
   const body = '<html>502 Bad gateway</html>'
-  const error = errorFromAnswer('openai', { status: 502, headers: {}, body, now: NOW })
+  const error = errorFromAnswer(PROFILES.openai.errors, {
+    status: 502,
+    headers: {},
+    body,
+    now: NOW,
+  })
   assert.equal(error.code, 'provider_unavailable')
   assert.doesNotMatch(error.message, /html/)
   const list = JSON.stringify([{ error: { status: 'FAILED_PRECONDITION' } }])
-  const google = errorFromAnswer('google', { status: 400, headers: {}, body: list, now: NOW })
+  const google = errorFromAnswer(PROFILES.google.errors, {
+    status: 400,
+    headers: {},
+    body: list,
+    now: NOW,
+  })
   assert.equal(google.code, 'provider_misconfigured')
 })
 
@@ -155,7 +171,7 @@ test('an error inside a stream has the code its status would have had', () => {
     ['google', { code: 400, message: 'no' }, 'bad_request'],
   ]
   for (const [provider, error, code] of cases) {
-    assert.equal(errorFromEvent(provider, { error }, NOW).code, code)
+    assert.equal(errorFromEvent(PROFILES[provider].errors, { error }, NOW).code, code)
   }
 })
 

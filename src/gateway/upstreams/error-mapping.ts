@@ -1,11 +1,11 @@
-// A provider's failure in our own codes. One table for each provider, first match wins, then the table
-// of statuses that mean the same everywhere. A provider's own words go to the caller only where the
+// A provider's failure in our own codes. Each provider has its own table, first match wins, then comes
+// the one of statuses that mean the same everywhere. A provider's own words go to the caller only where the
 // caller's request is at fault: what it says about our account is for the log.
 
 import { ApiError, type ErrorCode } from '../../platform/errors.ts'
 import { HttpFailure } from '../../platform/http-call.ts'
 import { EventTooLarge } from '../../platform/sse.ts'
-import { isRecord, listOf, numberOf, parseJson, recordOf, textOf } from './json-values.ts'
+import { type JsonRecord, listOf, numberOf, parseJson, recordOf, textOf } from './json-values.ts'
 import { retryAfterSeconds } from './retry-after.ts'
 
 const MAX_RETRY_AFTER_S = 3600
@@ -31,86 +31,21 @@ type Failure = {
   details: unknown
 }
 
+/** How one provider says what went wrong. */
+export type ProviderErrors = {
+  provider: ProviderName
+  /** First match wins; then come the rules that all providers share. */
+  rules: readonly Rule[]
+  typeOf(error: JsonRecord): string
+  codeOf(error: JsonRecord): string
+}
+
 type Verdict = { code: ErrorCode; hint?: string; quotes_provider?: boolean }
-type Rule = Verdict & { when(failure: Failure): boolean }
+export type Rule = Verdict & { when(failure: Failure): boolean }
 
-const MISCONFIGURED: Verdict = { code: 'provider_misconfigured' }
-const FILTERED: Verdict = { code: 'content_filtered' }
-const TOO_LONG: Verdict = { code: 'bad_request', hint: SHORTEN, quotes_provider: true }
-
-const OPENAI_ACCOUNT_CODES = [
-  'insufficient_quota',
-  'credit_balance_exhausted',
-  'organization_spend_limit_exceeded',
-  'project_spend_limit_exceeded',
-  'organization_usage_limit_exceeded',
-]
-
-const OPENAI_RULES: readonly Rule[] = [
-  {
-    ...MISCONFIGURED,
-    when: ({ type, code }) => type === 'insufficient_quota' || OPENAI_ACCOUNT_CODES.includes(code),
-  },
-  // An organisation that is not verified may not stream the newer models.
-  {
-    ...MISCONFIGURED,
-    when: ({ status, code, param, message }) =>
-      status === 400 &&
-      ((code === 'unsupported_value' && param === 'stream') ||
-        message.includes('must be verified')),
-  },
-  {
-    ...FILTERED,
-    when: ({ status, code, message }) =>
-      status === 400 &&
-      (['invalid_prompt', 'content_policy_violation', 'moderation_blocked'].includes(code) ||
-        message.includes('rejected as a result of')),
-  },
-  {
-    ...TOO_LONG,
-    when: ({ status, code }) =>
-      status === 400 && ['context_length_exceeded', 'string_above_max_length'].includes(code),
-  },
-  {
-    ...TOO_LONG,
-    quotes_provider: false,
-    when: ({ status, message }) => status === 429 && /request too large/i.test(message),
-  },
-]
-
-const ANTHROPIC_RULES: readonly Rule[] = [
-  {
-    ...MISCONFIGURED,
-    when: ({ code, message }) =>
-      ['enforced_spend_limit_reached', 'organization_on_hold'].includes(code) ||
-      /credit balance is too low|usage limits?\b|spend(ing)? limit/i.test(message),
-  },
-  {
-    ...FILTERED,
-    when: ({ status, message }) => status === 400 && message.includes('content filtering policy'),
-  },
-  {
-    ...TOO_LONG,
-    when: ({ status, message }) => status === 400 && message.includes('prompt is too long'),
-  },
-]
-
-const GOOGLE_RULES: readonly Rule[] = [
-  {
-    ...MISCONFIGURED,
-    when: ({ status, type, details }) =>
-      status === 400 && (type === 'FAILED_PRECONDITION' || hasReason(details, 'API_KEY_INVALID')),
-  },
-  {
-    ...MISCONFIGURED,
-    when: ({ status, message, details }) => status === 429 && isPlanQuota(message, details),
-  },
-  {
-    ...TOO_LONG,
-    when: ({ status, message }) =>
-      status === 400 && message.includes('exceeds the maximum number of tokens'),
-  },
-]
+export const MISCONFIGURED: Verdict = { code: 'provider_misconfigured' }
+export const FILTERED: Verdict = { code: 'content_filtered' }
+export const TOO_LONG: Verdict = { code: 'bad_request', hint: SHORTEN, quotes_provider: true }
 
 const SHARED_RULES: readonly Rule[] = [
   // A 404 is about a model of our catalogue: retired, or not open to our account.
@@ -129,23 +64,17 @@ const SHARED_RULES: readonly Rule[] = [
   { code: 'provider_timeout', when: ({ status }) => [408, 504].includes(status) },
 ]
 
-const RULES: Readonly<Record<ProviderName, readonly Rule[]>> = {
-  openai: [...OPENAI_RULES, ...SHARED_RULES],
-  anthropic: [...ANTHROPIC_RULES, ...SHARED_RULES],
-  google: [...GOOGLE_RULES, ...SHARED_RULES],
-}
-
 /** An answer whose status is not 200. */
-export function errorFromAnswer(provider: ProviderName, answer: ErrorAnswer): ApiError {
-  const failure = readFailure(provider, parseJson(answer.body), answer.status)
-  return toApiError(provider, failure, answer)
+export function errorFromAnswer(errors: ProviderErrors, answer: ErrorAnswer): ApiError {
+  const failure = readFailure(errors, parseJson(answer.body), answer.status)
+  return toApiError(errors, failure, answer)
 }
 
 /** An error inside a stream that began well: the status it would have had follows from its type. */
-export function errorFromEvent(provider: ProviderName, event: unknown, now: Date): ApiError {
-  const failure = readFailure(provider, event, 0)
+export function errorFromEvent(errors: ProviderErrors, event: unknown, now: Date): ApiError {
+  const failure = readFailure(errors, event, 0)
   const status = numberOf(recordOf(errorOf(event))['code']) ?? statusOf(failure)
-  return toApiError(provider, { ...failure, status }, { status, headers: {}, body: '', now })
+  return toApiError(errors, { ...failure, status }, { status, headers: {}, body: '', now })
 }
 
 /** A connection that failed, or bytes that make no sense. */
@@ -187,13 +116,13 @@ export function filtered(provider: ProviderName, reason: string): ApiError {
   return new ApiError('content_filtered', { detail: `${provider}: ${reason}` })
 }
 
-function toApiError(provider: ProviderName, failure: Failure, answer: ErrorAnswer): ApiError {
-  const verdict: Verdict = RULES[provider].find((rule) => rule.when(failure)) ?? {
-    code: 'upstream_error',
-  }
+function toApiError(errors: ProviderErrors, failure: Failure, answer: ErrorAnswer): ApiError {
+  const verdict: Verdict = [errors.rules, SHARED_RULES]
+    .flatMap((rules) => rules.find((rule) => rule.when(failure)) ?? [])
+    .at(0) ?? { code: 'upstream_error' }
   const { headers, now } = answer
   const wait_s = retryAfterSeconds({ headers, details: failure.details, now })
-  const detail = describe(provider, failure)
+  const detail = describe(errors.provider, failure)
   const limited = verdict.code === 'provider_rate_limited'
   const long = wait_s !== undefined && wait_s > MAX_RETRY_AFTER_S
   // Nobody waits for an hour: that is a plan which is used up.
@@ -227,13 +156,13 @@ function trimText(text: string): string {
   return clean.length > MAX_PROVIDER_TEXT ? `${clean.slice(0, MAX_PROVIDER_TEXT - 1)}…` : clean
 }
 
-function readFailure(provider: ProviderName, body: unknown, status: number): Failure {
+function readFailure(errors: ProviderErrors, body: unknown, status: number): Failure {
   const error = recordOf(errorOf(body))
   const details = error['details']
   return {
     status,
-    type: textOf(provider === 'google' ? error['status'] : error['type']),
-    code: textOf(provider === 'anthropic' ? recordOf(details)['error_code'] : error['code']),
+    type: errors.typeOf(error),
+    code: errors.codeOf(error),
     param: textOf(error['param']),
     message: textOf(error['message']),
     details,
@@ -268,15 +197,6 @@ function statusOf({ type, code }: Failure): number {
   return STATUS_BY_TYPE[code] ?? STATUS_BY_TYPE[type] ?? 500
 }
 
-function hasReason(details: unknown, reason: string): boolean {
+export function hasReason(details: unknown, reason: string): boolean {
   return listOf(details).some((detail) => recordOf(detail)['reason'] === reason)
-}
-
-/** A quota per day, or of zero, belongs to a plan: waiting a minute does not help. */
-function isPlanQuota(message: string, details: unknown): boolean {
-  if (/limit: 0\b/.test(message)) return true
-  const violations = listOf(details).flatMap((detail) => listOf(recordOf(detail)['violations']))
-  return violations
-    .filter(isRecord)
-    .some(({ quotaId, quotaValue }) => textOf(quotaId).includes('PerDay') || quotaValue === '0')
 }

@@ -10,6 +10,7 @@ import {
   errorFromAnswer,
   errorFromEvent,
   errorFromTransport,
+  type ProviderErrors,
   type ProviderName,
   senseless,
 } from './error-mapping.ts'
@@ -38,7 +39,7 @@ export type UpstreamOptions = {
 }
 
 export type Exchange = {
-  provider: ProviderName
+  errors: ProviderErrors
   url: string
   headers: Record<string, string>
   body: JsonRecord
@@ -67,7 +68,7 @@ export async function openExchange(
   options: UpstreamOptions,
   exchange: Exchange,
 ): Promise<HttpReply> {
-  const { provider, stream } = exchange
+  const { errors, stream } = exchange
   try {
     const reply = await options.client.send({
       url: exchange.url,
@@ -77,14 +78,14 @@ export async function openExchange(
       signal: exchange.signal,
     })
     if (reply.status === 200) return reply
-    throw errorFromAnswer(provider, {
+    throw errorFromAnswer(errors, {
       status: reply.status,
       headers: reply.headers,
       body: await readErrorText(reply),
       now: clockOf(options).now(),
     })
   } catch (error) {
-    throw errorFromTransport(provider, error)
+    throw errorFromTransport(errors.provider, error)
   }
 }
 
@@ -94,16 +95,17 @@ export function readFrames(
   answer: { reply: HttpReply; reader: FrameReader },
 ): AsyncIterable<UpstreamFrame[]> {
   return exchange.stream
-    ? readStream(options, exchange.provider, answer)
-    : new WholeAnswer(exchange.provider, answer)
+    ? readStream(options, exchange.errors, answer)
+    : new WholeAnswer(exchange.errors.provider, answer)
 }
 
 async function* readStream(
   options: UpstreamOptions,
-  provider: ProviderName,
+  errors: ProviderErrors,
   { reply, reader }: { reply: HttpReply; reader: FrameReader },
 ): AsyncGenerator<UpstreamFrame[], void, undefined> {
-  const reading: Reading = { options, provider, reader, began: false, ended: false }
+  const { provider } = errors
+  const reading: Reading = { options, errors, reader, began: false, ended: false }
   try {
     for await (const events of readEvents(reply.body)) {
       const { frames, fault } = readBatch(reading, events)
@@ -122,7 +124,7 @@ async function* readStream(
 
 type Reading = {
   options: UpstreamOptions
-  provider: ProviderName
+  errors: ProviderErrors
   reader: FrameReader
   /** Something was passed on: from then on a failure can no longer become an HTTP status. */
   began: boolean
@@ -206,15 +208,15 @@ async function readErrorText(reply: HttpReply): Promise<string> {
   }
 }
 
-function readEvent({ options, provider, reader }: Reading, data: string): UpstreamFrame['events'] {
+function readEvent({ options, errors, reader }: Reading, data: string): UpstreamFrame['events'] {
   const known = reader.recognise?.(data)
   if (known !== undefined) return known
   const chunk = parseJson(data)
   const first: unknown = Array.isArray(chunk) ? chunk[0] : chunk
   if (isRecord(first) && (first['error'] ?? null) !== null) {
-    throw errorFromEvent(provider, chunk, clockOf(options).now())
+    throw errorFromEvent(errors, chunk, clockOf(options).now())
   }
-  if (!isRecord(chunk)) throw senseless(provider, 'an event is no JSON object')
+  if (!isRecord(chunk)) throw senseless(errors.provider, 'an event is no JSON object')
   return reader.readChunk(chunk, data)
 }
 

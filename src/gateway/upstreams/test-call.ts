@@ -2,8 +2,11 @@
 
 import type { ChatModel } from '../../catalog/models.ts'
 import { CallSignal } from '../../platform/http-call.ts'
+import { anthropicDialect } from '../dialects/anthropic/dialect.ts'
 import type { ChatEvent, ChatRequest, ClientDialect, Usage } from '../dialects/chat-types.ts'
-import type { Upstream, UpstreamCall, UpstreamFrame } from './contract.ts'
+import { judgeFields } from '../dialects/field-rules.ts'
+import { openAiDialect } from '../dialects/openai/dialect.ts'
+import type { Asked, OpenTerms, Upstream, UpstreamFrame, UpstreamReply } from './contract.ts'
 
 type Provider = ChatModel['provider']
 
@@ -96,6 +99,7 @@ export function testRequest({ prompt = 'Hello', dialect, ...parts }: RequestPart
     n: 1,
     stream: false,
     include_usage: false,
+    ignored: [],
     original:
       dialect === 'anthropic'
         ? { dialect: 'anthropic', body: anthropic }
@@ -104,19 +108,28 @@ export function testRequest({ prompt = 'Hello', dialect, ...parts }: RequestPart
   }
 }
 
-export type CallParts = Partial<Omit<UpstreamCall, 'request' | 'model'>> & { base_url: string }
+export type TestCall = Asked & OpenTerms
+export type CallParts = Partial<Omit<TestCall, 'request' | 'model'>> & { base_url: string }
 
-export function testCall(model: ChatModel, request: ChatRequest, parts: CallParts): UpstreamCall {
+export function testCall(model: ChatModel, request: ChatRequest, parts: CallParts): TestCall {
   const { base_url, ...rest } = parts
+  const { dialect, body } = request.original
+  const { fields } = dialect === 'openai' ? openAiDialect : anthropicDialect
   return {
     request,
     model,
+    relayed: judgeFields(fields, body, model).relayed,
     max_output_tokens: 2_000,
+    stream: request.stream,
     address: { base_url, api_key: 'sk-test' },
     end_user: undefined,
     signal: new CallSignal(),
     ...rest,
   }
+}
+
+export async function openCall(upstream: Upstream, call: TestCall): Promise<UpstreamReply> {
+  return await upstream.prepare(call).open(call)
 }
 
 export type Collected = {
@@ -132,12 +145,12 @@ export type Collected = {
 }
 
 /** Everything that came, also when it ended in an error. */
-export async function collect(upstream: Upstream, call: UpstreamCall): Promise<Collected> {
+export async function collect(upstream: Upstream, call: TestCall): Promise<Collected> {
   const frames: UpstreamFrame[] = []
   let error: unknown
   let request_id: string | undefined
   try {
-    const reply = await upstream.open(call)
+    const reply = await openCall(upstream, call)
     request_id = reply.request_id
     for await (const read of reply.frames) frames.push(...read)
   } catch (caught) {

@@ -9,17 +9,17 @@ import { ApiError, type ErrorCode } from '../../platform/errors.ts'
 import { CallSignal } from '../../platform/http-call.ts'
 import { createHttpClient } from '../../platform/http-client.ts'
 import type { ClientDialect, ToolDefinition, Usage } from '../dialects/chat-types.ts'
-import { createAnthropicUpstream } from './anthropic/profile.ts'
-import { createGoogleUpstream } from './google/profile.ts'
-import { createOpenaiUpstream } from './openai/profile.ts'
+import { PROFILES } from './registry.ts'
 import {
   type CallParts,
   collect,
   MODELS,
+  openCall,
   type RequestParts,
   testCall,
   testRequest,
 } from './test-call.ts'
+import { createUpstream } from './upstream.ts'
 
 const client = createHttpClient()
 const limits = {
@@ -29,9 +29,9 @@ const limits = {
   total_ms: 4_000,
 }
 const upstreams = {
-  openai: createOpenaiUpstream({ client, limits }),
-  anthropic: createAnthropicUpstream({ client, limits }),
-  google: createGoogleUpstream({ client, limits }),
+  openai: createUpstream(PROFILES.openai, { client, limits }),
+  anthropic: createUpstream(PROFILES.anthropic, { client, limits }),
+  google: createUpstream(PROFILES.google, { client, limits }),
 }
 const DIALECTS = ['openai', 'anthropic'] as const
 const WEATHER: ToolDefinition = {
@@ -312,11 +312,7 @@ for (const model of [MODELS.gpt4o, MODELS.sonnet, MODELS.flash2]) {
 
     test('silence is provider_timeout, before the answer and within it', async () => {
       const slow = { first_byte_ms: 50, first_byte_stream_ms: 50, idle_ms: 50 }
-      const impatient = {
-        openai: createOpenaiUpstream,
-        anthropic: createAnthropicUpstream,
-        google: createGoogleUpstream,
-      }[model.provider]({ client, limits: slow })
+      const impatient = createUpstream(PROFILES[model.provider], { client, limits: slow })
       const base_url = sandbox.urls[model.provider]
       for (const [prompt, stream] of [
         ['[[sandbox:timeout]]', false],
@@ -358,7 +354,7 @@ for (const model of [MODELS.gpt4o, MODELS.sonnet, MODELS.flash2]) {
       const prompt = '[[sandbox:tokens=400]] [[sandbox:pace=20]]'
       const base_url = sandbox.urls[model.provider]
       const call = testCall(model, testRequest({ prompt, stream: true }), { base_url })
-      const reply = await upstreams[model.provider].open(call)
+      const reply = await openCall(upstreams[model.provider], call)
       for await (const read of reply.frames)
         if (read.some((frame) => frame.events.length > 0)) break
       await wait(30)
@@ -429,9 +425,10 @@ test('a slow reader does not make the provider send faster than it reads', async
   const base_url = sandbox.urls.openai
   const prompt = '[[sandbox:tokens=200000]]'
   const model = { ...MODELS.gpt5, max_output_tokens: 128_000 }
-  const patient = createOpenaiUpstream({ client, limits: { total_ms: 20_000 } })
+  const patient = createUpstream(PROFILES.openai, { client, limits: { total_ms: 20_000 } })
   const request = testRequest({ prompt, stream: true })
-  const reply = await patient.open(
+  const reply = await openCall(
+    patient,
     testCall(model, request, { base_url, max_output_tokens: 128_000 }),
   )
   const frames = reply.frames[Symbol.asyncIterator]()

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Usage } from '../dialects/chat-types.ts'
-import { anthropicUsage, googleUsage, mergeAnthropicUsage, openaiUsage } from './usage.ts'
+import { anthropicUsage, mergeAnthropicUsage } from './anthropic/usage.ts'
+import { googleUsage } from './google/usage.ts'
+import { openaiUsage } from './openai/usage.ts'
 
 const tokens = fc.nat({ max: 1_000_000 })
 const sum = (usage: Usage | undefined) => {

@@ -3,12 +3,14 @@
 
 import type { Dialect } from '../dialect.ts'
 import { relayBody } from '../relay-body.ts'
+import { ANTHROPIC_FIELDS } from './fields.ts'
 import { formatAnthropicReply } from './reply.ts'
 import { parseAnthropicRequest } from './request.ts'
 import { AnthropicStream } from './stream.ts'
 
 export const anthropicDialect: Dialect = {
   name: 'anthropic',
+  fields: ANTHROPIC_FIELDS,
   parse: (body) => parseAnthropicRequest(body),
   formatReply: formatAnthropicReply,
   relayReply: relayBody,

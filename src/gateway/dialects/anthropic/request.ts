@@ -1,11 +1,10 @@
-// Reads the body of POST /v1/messages. Fields that would change the price or that only name the caller are
-// dropped, as are fields nobody knows: Anthropic's clients send ahead of what servers understand.
+// Reads the body of POST /v1/messages. What becomes of each field at each provider stands in fields.ts.
 
 import {
   type Fields,
   isAbsent,
-  limitDepth,
   readArray,
+  readBody,
   readChoice,
   readName,
   readObject,
@@ -30,24 +29,6 @@ const MAX_MESSAGES = 10_000
 const MAX_STOPS = 256
 const MIN_THINKING_TOKENS = 1024
 
-/** What an Anthropic upstream may be sent. Everything else is dropped: price, tier, place, metadata. */
-const KEPT = new Set([
-  'model',
-  'messages',
-  'max_tokens',
-  'system',
-  'stop_sequences',
-  'stream',
-  'temperature',
-  'top_p',
-  'top_k',
-  'thinking',
-  'tools',
-  'tool_choice',
-  'output_config',
-  'cache_control',
-])
-
 export function parseAnthropicRequest(body: unknown): ChatRequest {
   const request = parseTokenCount(body)
   if (request.max_output_tokens === undefined) {
@@ -58,9 +39,7 @@ export function parseAnthropicRequest(body: unknown): ChatRequest {
 
 /** POST /v1/messages/count_tokens: the same body, but `max_tokens` may be absent. */
 export function parseTokenCount(body: unknown): ChatRequest {
-  const all = readObject(body, 'The body')
-  limitDepth(all, 'The body')
-  const fields = keepFields(all)
+  const fields = readBody(body)
   const model = readName(fields['model'], 'model')
   const max_output_tokens = readOptionalInteger(fields['max_tokens'], {
     path: 'max_tokens',
@@ -83,19 +62,9 @@ export function parseTokenCount(body: unknown): ChatRequest {
     n: 1,
     stream: readOptionalBoolean(fields['stream'], 'stream') ?? false,
     include_usage: true,
+    ignored: [],
     original: { dialect: 'anthropic', body: fields },
   }
-}
-
-function keepFields(all: Fields): Fields {
-  if (!isAbsent(all['mcp_servers'])) {
-    refuse('mcp_servers', 'is not supported', 'Call the servers yourself and offer their tools.')
-  }
-  const kept: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(all)) {
-    if (value !== null && KEPT.has(key)) kept[key] = value
-  }
-  return kept
 }
 
 function readMessages(fields: Fields): { system: TextPart[]; messages: ChatMessage[] } {

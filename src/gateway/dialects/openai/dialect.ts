@@ -2,12 +2,14 @@
 
 import type { Dialect } from '../dialect.ts'
 import { relayBody } from '../relay-body.ts'
+import { OPENAI_FIELDS } from './fields.ts'
 import { formatOpenAiReply } from './reply.ts'
 import { parseOpenAiRequest } from './request.ts'
 import { OpenAiStream } from './stream.ts'
 
 export const openAiDialect: Dialect = {
   name: 'openai',
+  fields: OPENAI_FIELDS,
   parse: (body) => parseOpenAiRequest(body),
   formatReply: formatOpenAiReply,
   relayReply: relayBody,

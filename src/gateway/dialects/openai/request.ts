@@ -1,11 +1,9 @@
-// Reads the body of POST /v1/chat/completions. Every field of OpenAI's API has a line in FIELDS: kept, dropped
-// because it would change the price or leave content at the provider, or refused because we cannot bill it or
-// cannot answer in its form. What OpenAI does not know is refused as OpenAI does.
+// Reads the body of POST /v1/chat/completions. What becomes of each field at each provider stands in fields.ts.
 
 import {
   type Fields,
-  limitDepth,
   readArray,
+  readBody,
   readName,
   readObject,
   readOptionalBoolean,
@@ -23,55 +21,8 @@ const MAX_ANSWERS = 128
 const MAX_STOPS = 4
 
 const TOOL_FIELDS = ['tools', 'tool_choice', 'parallel_tool_calls']
-const TOOLS_HINT = 'Use `tools`, `tool_choice` and messages of role `tool`.'
-
-const FIELDS = new Map<string, 'kept' | 'dropped' | { hint: string }>([
-  ['model', 'kept'],
-  ['messages', 'kept'],
-  ['max_completion_tokens', 'kept'],
-  ['max_tokens', 'kept'],
-  ['temperature', 'kept'],
-  ['top_p', 'kept'],
-  ['frequency_penalty', 'kept'],
-  ['presence_penalty', 'kept'],
-  ['logit_bias', 'kept'],
-  ['logprobs', 'kept'],
-  ['top_logprobs', 'kept'],
-  ['n', 'kept'],
-  ['stop', 'kept'],
-  ['seed', 'kept'],
-  ['reasoning_effort', 'kept'],
-  ['verbosity', 'kept'],
-  ['tools', 'kept'],
-  ['tool_choice', 'kept'],
-  ['parallel_tool_calls', 'kept'],
-  ['response_format', 'kept'],
-  ['stream', 'kept'],
-  ['stream_options', 'kept'],
-  ['prediction', 'kept'],
-  ['prompt_cache_key', 'kept'],
-  ['prompt_cache_retention', 'kept'],
-  ['prompt_cache_options', 'kept'],
-  ['modalities', 'kept'],
-  // Changes the provider's price: every call runs in the default tier.
-  ['service_tier', 'dropped'],
-  // Would keep the user's content at the provider; metadata only means something with it.
-  ['store', 'dropped'],
-  ['metadata', 'dropped'],
-  // The gateway sends its own opaque name of the end user.
-  ['user', 'dropped'],
-  ['safety_identifier', 'dropped'],
-  ['audio', { hint: 'Use POST /v1/audio/speech for spoken answers.' }],
-  ['web_search_options', { hint: 'Search with a tool of your own.' }],
-  ['moderation', { hint: 'Leave it out.' }],
-  ['functions', { hint: TOOLS_HINT }],
-  ['function_call', { hint: TOOLS_HINT }],
-])
-
 export function parseOpenAiRequest(body: unknown): ChatRequest {
-  const all = readObject(body, 'The body')
-  limitDepth(all, 'The body')
-  const fields = keepFields(all)
+  const fields = readBody(body)
   const model = readName(fields['model'], 'model')
   const { system, messages } = parseMessages(fields['messages'])
   const definitions = parseTools(fields['tools'])
@@ -92,21 +43,9 @@ export function parseOpenAiRequest(body: unknown): ChatRequest {
     response_format: parseResponseFormat(fields['response_format']),
     stream,
     include_usage: stream && readIncludeUsage(fields['stream_options']),
+    ignored: [],
     original: { dialect: 'openai', body: cleanBody(fields, definitions.length > 0) },
   }
-}
-
-function keepFields(all: Fields): Fields {
-  const kept: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(all)) {
-    if (value === null) continue
-    const rule = FIELDS.get(key)
-    if (rule === 'kept') kept[key] = value
-    else if (rule === undefined) {
-      refuse(`\`${key.slice(0, 64)}\``, 'is not a field of chat completions', 'Leave it out.')
-    } else if (rule !== 'dropped') refuse(key, 'is not supported', rule.hint)
-  }
-  return kept
 }
 
 /** What an OpenAI upstream starts from: without what only we understand and what OpenAI finds contradictory. */

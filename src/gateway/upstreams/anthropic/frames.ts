@@ -8,7 +8,7 @@ import type { FrameReader } from '../exchange.ts'
 import { type JsonRecord, listOf, recordOf, textOf } from '../json-values.ts'
 import { TextTemplate } from '../text-template.ts'
 import type { ToolNames } from '../tool-names.ts'
-import { anthropicUsage, mergeAnthropicUsage } from '../usage.ts'
+import { anthropicUsage, mergeAnthropicUsage } from './usage.ts'
 
 const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   end_turn: 'end',

@@ -3,7 +3,7 @@
 
 import type { ChatRequest } from '../../dialects/chat-types.ts'
 import { refuse, refuseField, thinks } from '../capabilities.ts'
-import type { UpstreamCall } from '../contract.ts'
+import type { Asked, CallTerms, Draft } from '../contract.ts'
 import {
   given,
   isRecord,
@@ -13,35 +13,11 @@ import {
   recordOf,
   textOf,
 } from '../json-values.ts'
+import { claudeVersion } from '../model-family.ts'
 import type { ToolNames } from '../tool-names.ts'
+import { createAnthropicReader } from './frames.ts'
 import { anthropicMessages, cacheControl, systemBlocks } from './messages.ts'
 
-const KEPT = new Set([
-  'messages',
-  'system',
-  'stop_sequences',
-  'temperature',
-  'top_p',
-  'top_k',
-  'thinking',
-  'tools',
-  'tool_choice',
-  'output_config',
-  'cache_control',
-])
-/** Replaced by ours, of another price, or bound to the operator's account. */
-const DROPPED = new Set([
-  'model',
-  'max_tokens',
-  'stream',
-  'metadata',
-  'service_tier',
-  'speed',
-  'inference_geo',
-  'container',
-  'diagnostics',
-  'context_management',
-])
 /** Tools with a type of their own that run at the client and cost nothing but their tokens. */
 const CLIENT_TOOLS = /^(custom|bash_\d+|text_editor_\d+)$/
 const HISTORY_OF_SERVER_TOOLS = /^(server_tool_use|container_upload|.+_tool_result)$/
@@ -52,39 +28,39 @@ const DEFAULT_JSON_TOOL = 'json_response'
 const JSON_ONLY =
   'Answer with one valid JSON object and nothing else: no other text, no code fence.'
 
-export type AnthropicRequest = {
-  body: JsonRecord
-  /** The tool whose input is the answer itself: structured output on models that have none. */
-  json_tool: string | undefined
+export function draftAnthropic(asked: Asked, names: ToolNames): Draft {
+  const { request } = asked
+  const is_relayed = request.original.dialect === 'anthropic'
+  if (is_relayed) checkRelayed(asked.relayed)
+  // The tool whose input is the answer itself: structured output on models that have none.
+  const json_tool = is_relayed ? undefined : jsonTool(asked, names)
+  const body = is_relayed ? asked.relayed : translateBody(asked, names, json_tool)
+  return {
+    ignored: [],
+    body: (terms) => ({
+      ...body,
+      ...(is_relayed ? fitThinking(asked, terms) : thinkingFields(asked, terms, json_tool)),
+      ...forcedFields(asked, terms),
+    }),
+    createReader: () => createAnthropicReader({ names, json_tool }),
+  }
 }
 
-export function anthropicRequest(call: UpstreamCall, names: ToolNames): AnthropicRequest {
-  const { request, model, max_output_tokens, end_user } = call
-  const forced = {
+function forcedFields(
+  { model, end_user }: Asked,
+  { max_output_tokens, stream }: CallTerms,
+): JsonRecord {
+  return {
     model: model.upstream_id,
     max_tokens: max_output_tokens,
-    stream: request.stream,
+    stream,
     ...(end_user !== undefined && { metadata: { user_id: end_user } }),
   }
-  if (request.original.dialect === 'anthropic') {
-    const kept = keepBody(request.original.body, max_output_tokens)
-    return { body: { ...kept, ...forced }, json_tool: undefined }
-  }
-  const json_tool = jsonTool(call, names)
-  return { body: { ...translateBody(call, names, json_tool), ...forced }, json_tool }
 }
 
-function keepBody(body: JsonRecord, max_output_tokens: number): JsonRecord {
-  const kept: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(body)) {
-    if (value === null || value === undefined || DROPPED.has(field)) continue
-    if (!KEPT.has(field)) throw refuse(`Unknown field: \`${field}\`.`)
-    kept[field] = value
-  }
+function checkRelayed(body: JsonRecord): void {
   for (const tool of listOf(body['tools'])) checkTool(recordOf(tool))
   for (const message of listOf(body['messages'])) checkBlocks(recordOf(message)['content'])
-  const lowered = (numberOf(body['max_tokens']) ?? 0) > max_output_tokens
-  return lowered ? { ...kept, ...fitThinking(body['thinking'], max_output_tokens) } : kept
 }
 
 function checkTool(tool: JsonRecord): void {
@@ -106,40 +82,35 @@ function checkBlocks(content: unknown): void {
   }
 }
 
-/** The hold allows less output than was asked for, and thinking has to fit into it. */
-function fitThinking(thinking: unknown, max_output_tokens: number): JsonRecord {
+/** Where the hold allows less output than was asked for, thinking has to fit into it. */
+function fitThinking({ request, relayed }: Asked, { max_output_tokens }: CallTerms): JsonRecord {
+  const { thinking } = relayed
   const budget = isRecord(thinking) ? numberOf(thinking['budget_tokens']) : undefined
-  if (budget === undefined || budget < max_output_tokens) return {}
+  const lowered = (request.max_output_tokens ?? 0) > max_output_tokens
+  if (!lowered || budget === undefined || budget < max_output_tokens) return {}
   if (max_output_tokens <= LEAST_BUDGET) return { thinking: { type: 'disabled' } }
   return { thinking: { ...recordOf(thinking), budget_tokens: max_output_tokens - 1 } }
 }
 
-function translateBody(
-  call: UpstreamCall,
-  names: ToolNames,
-  json_tool: string | undefined,
-): JsonRecord {
+function translateBody(call: Asked, names: ToolNames, json_tool: string | undefined): JsonRecord {
   const { request } = call
   const format = request.response_format
   const system = systemBlocks(request.system)
   if (format?.kind === 'json_object') system.push({ type: 'text', text: JSON_ONLY })
   const stops = request.stop.filter((stop) => stop.trim() !== '')
-  const thinking = thinkingOf(call, json_tool)
   const native = format?.kind === 'json_schema' && json_tool === undefined
   return given({
     system: system.length > 0 ? system : undefined,
     messages: anthropicMessages(request.messages, names),
     stop_sequences: stops.length > 0 ? stops : undefined,
-    thinking,
-    ...samplingFields(call, thinking !== undefined),
     ...toolFields(request, names, json_tool),
     output_config: native ? { format: { type: 'json_schema', schema: format.schema } } : undefined,
   })
 }
 
-function jsonTool({ request, model }: UpstreamCall, names: ToolNames): string | undefined {
+function jsonTool({ request, model }: Asked, names: ToolNames): string | undefined {
   const format = request.response_format
-  if (format?.kind !== 'json_schema' || versionOf(model.upstream_id) >= 4.5) return undefined
+  if (format?.kind !== 'json_schema' || claudeVersion(model.upstream_id) >= 4.5) return undefined
   if ((format.schema['type'] ?? 'object') !== 'object') {
     throw refuse('The schema of `response_format` has to be of type object.')
   }
@@ -148,13 +119,22 @@ function jsonTool({ request, model }: UpstreamCall, names: ToolNames): string | 
   return taken ? `${name.slice(0, 100)}_${DEFAULT_JSON_TOOL}` : name
 }
 
+/** Sampling and thinking go together, and how long the answer may be decides whether there is room for thought. */
+function thinkingFields(asked: Asked, terms: CallTerms, json_tool: string | undefined): JsonRecord {
+  const thinking = thinkingOf(asked, terms, json_tool)
+  return given({ thinking, ...samplingFields(asked, thinking !== undefined) })
+}
+
 /** A forced tool, a prefilled answer and a tool loop without its thoughts all rule thinking out. */
-function thinkingOf(call: UpstreamCall, json_tool: string | undefined): JsonRecord | undefined {
-  const { request, model, max_output_tokens } = call
+function thinkingOf(
+  { request, model }: Asked,
+  { max_output_tokens }: CallTerms,
+  json_tool: string | undefined,
+): JsonRecord | undefined {
   const choice = request.tool_choice?.kind
   const forced = json_tool !== undefined || choice === 'required' || choice === 'tool'
   if (!thinks(request) || forced || lacksThoughts(request)) return undefined
-  if (versionOf(model.upstream_id) > 4.6) return { type: 'adaptive' }
+  if (claudeVersion(model.upstream_id) > 4.6) return { type: 'adaptive' }
   const most = max_output_tokens - 1
   const budget_tokens = Math.min(Math.max(budgetOf(request), LEAST_BUDGET), most)
   return budget_tokens < LEAST_BUDGET ? undefined : { type: 'enabled', budget_tokens }
@@ -176,8 +156,8 @@ function lacksThoughts({ messages }: ChatRequest): boolean {
 }
 
 /** Anthropic's temperature ends at 1; later models take one of these fields, or none. */
-function samplingFields({ request, model }: UpstreamCall, thinking: boolean): JsonRecord {
-  const version = versionOf(model.upstream_id)
+function samplingFields({ request, model }: Asked, thinking: boolean): JsonRecord {
+  const version = claudeVersion(model.upstream_id)
   if (version > 4.6) return {}
   const { temperature, top_p, top_k } = request
   if (thinking) {
@@ -235,10 +215,4 @@ function choiceOf(
   if (choice.kind === 'required') return { type: 'any', ...single }
   const said = request.tool_choice !== undefined || request.parallel_tool_calls === false
   return said ? { type: 'auto', ...single } : undefined
-}
-
-/** `claude-opus-4-8` is 4.8; names with a date right after the number are .0, older ones 3. */
-function versionOf(upstream_id: string): number {
-  const match = /^claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?:-|$)/.exec(upstream_id)
-  return match === null ? 3 : Number(`${match[1]}.${match[2] ?? 0}`)
 }

@@ -8,7 +8,7 @@ import { endedEarly, filtered, senseless } from '../error-mapping.ts'
 import type { FrameReader } from '../exchange.ts'
 import { type JsonRecord, listOf, recordOf, textOf } from '../json-values.ts'
 import type { ToolNames } from '../tool-names.ts'
-import { googleUsage } from '../usage.ts'
+import { googleUsage } from './usage.ts'
 
 const FILTERS = [
   'SAFETY',

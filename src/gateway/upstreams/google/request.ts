@@ -2,10 +2,12 @@
 
 import type { ChatRequest, Reasoning } from '../../dialects/chat-types.ts'
 import { refuse, thinks } from '../capabilities.ts'
-import type { UpstreamCall } from '../contract.ts'
+import type { Asked, Draft } from '../contract.ts'
 import { given, type JsonRecord, recordOf } from '../json-values.ts'
+import { geminiVersion } from '../model-family.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { googleContents } from './contents.ts'
+import { createGoogleReader } from './frames.ts'
 
 const MAX_STOPS = 5
 const BUDGETS = { none: 0, minimal: 512, low: 1024, medium: 8192, high: 24_576 } as const
@@ -17,17 +19,25 @@ const LEVELS = {
   high: 'high',
 } as const
 
-export function googleBody(call: UpstreamCall, names: ToolNames): JsonRecord {
-  const { request, model } = call
-  const signs_calls = generationOf(model.upstream_id) >= 3
+export function draftGoogle(asked: Asked, names: ToolNames): Draft {
+  const { request, model } = asked
+  const signs_calls = geminiVersion(model.upstream_id) >= 3
   const system = request.system.filter((part) => part.text !== '')
   const parts = system.map(({ text }) => ({ text }))
-  return given({
+  const body = given({
     contents: googleContents(request.messages, { names, signs_calls }),
     systemInstruction: parts.length > 0 ? { parts } : undefined,
     ...toolFields(request, names),
-    generationConfig: generationConfig(call),
   })
+  const config = generationConfig(asked)
+  return {
+    ignored: [],
+    body: ({ max_output_tokens }) => ({
+      ...body,
+      generationConfig: { ...config, maxOutputTokens: max_output_tokens },
+    }),
+    createReader: () => createGoogleReader(names),
+  }
 }
 
 function toolFields(request: ChatRequest, names: ToolNames): JsonRecord {
@@ -62,11 +72,10 @@ function callingConfig({ tool_choice }: ChatRequest, names: ToolNames): JsonReco
   }
 }
 
-function generationConfig(call: UpstreamCall): JsonRecord {
-  const { request, max_output_tokens } = call
+function generationConfig(asked: Asked): JsonRecord {
+  const { request } = asked
   const stops = request.stop.filter((stop) => stop !== '').slice(0, MAX_STOPS)
   return given({
-    maxOutputTokens: max_output_tokens,
     temperature: request.temperature,
     topP: request.top_p,
     topK: request.top_k,
@@ -75,7 +84,7 @@ function generationConfig(call: UpstreamCall): JsonRecord {
     frequencyPenalty: request.frequency_penalty,
     stopSequences: stops.length > 0 ? stops : undefined,
     ...formatFields(request),
-    thinkingConfig: thinkingConfig(call),
+    thinkingConfig: thinkingConfig(asked),
   })
 }
 
@@ -94,11 +103,11 @@ function formatFields(request: ChatRequest): JsonRecord {
 }
 
 /** Models of the second generation take a budget, later ones a level; some cannot stop thinking. */
-function thinkingConfig({ request, model }: UpstreamCall): JsonRecord | undefined {
+function thinkingConfig({ request, model }: Asked): JsonRecord | undefined {
   const { reasoning } = request
   if (reasoning === undefined || !model.capabilities.reasoning) return undefined
   const shown = thinks(request) ? { includeThoughts: true } : {}
-  if (generationOf(model.upstream_id) >= 3) return { thinkingLevel: levelOf(reasoning), ...shown }
+  if (geminiVersion(model.upstream_id) >= 3) return { thinkingLevel: levelOf(reasoning), ...shown }
   const [least, most] = model.upstream_id.includes('pro') ? [128, 32_768] : [0, 24_576]
   const asked = reasoning.kind === 'budget' ? reasoning.tokens : BUDGETS[reasoning.effort]
   return { thinkingBudget: Math.min(Math.max(asked, least), most), ...shown }
@@ -108,9 +117,4 @@ function levelOf(reasoning: Reasoning): string {
   if (reasoning.kind === 'effort') return LEVELS[reasoning.effort]
   if (reasoning.tokens >= BUDGETS.high) return LEVELS.high
   return reasoning.tokens >= BUDGETS.medium ? LEVELS.medium : LEVELS.low
-}
-
-/** `gemini-2.5-pro` is 2.5; later ones want their signatures back and other thinking fields. */
-function generationOf(upstream_id: string): number {
-  return Number(/^gemini-(\d+(?:\.\d+)?)/.exec(upstream_id)?.[1] ?? 2)
 }

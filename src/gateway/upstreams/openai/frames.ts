@@ -6,7 +6,7 @@ import type { FrameReader } from '../exchange.ts'
 import { type JsonRecord, listOf, numberOf, recordOf, textOf } from '../json-values.ts'
 import { TextTemplate } from '../text-template.ts'
 import type { ToolNames } from '../tool-names.ts'
-import { openaiUsage } from '../usage.ts'
+import { openaiUsage } from './usage.ts'
 
 const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   stop: 'end',

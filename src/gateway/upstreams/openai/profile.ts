@@ -1,35 +1,19 @@
 // OpenAI's chat completions.
 
-import { checkCapabilities } from '../capabilities.ts'
-import type { Upstream } from '../contract.ts'
-import { type Exchange, openExchange, readFrames, type UpstreamOptions } from '../exchange.ts'
-import { createToolNames, type NameRule } from '../tool-names.ts'
-import { createOpenaiReader } from './frames.ts'
-import { openaiBody } from './request.ts'
+import type { ProviderProfile } from '../contract.ts'
+import { OPENAI_ERRORS } from './errors.ts'
+import { draftOpenai } from './request.ts'
 
-const NAMES: NameRule = { pattern: /^[A-Za-z0-9_-]+$/, max_length: 64 }
-
-export function createOpenaiUpstream(options: UpstreamOptions): Upstream {
-  return {
-    dialect: 'openai',
-    async open(call) {
-      const { request, model, address, signal } = call
-      checkCapabilities(request, model)
-      const names = createToolNames(NAMES)
-      const exchange: Exchange = {
-        provider: 'openai',
-        url: `${address.base_url}/chat/completions`,
-        headers: { authorization: `Bearer ${address.api_key}` },
-        body: openaiBody(call, names),
-        stream: request.stream,
-        signal,
-      }
-      const reply = await openExchange(options, exchange)
-      const reader = createOpenaiReader(names)
-      return {
-        request_id: reply.headers['x-request-id'],
-        frames: readFrames(options, exchange, { reply, reader }),
-      }
-    },
-  }
+export const openaiProfile: ProviderProfile = {
+  name: 'openai',
+  dialect: 'openai',
+  base_url: 'https://api.openai.com/v1',
+  tool_names: { pattern: /^[A-Za-z0-9_-]+$/, max_length: 64 },
+  errors: OPENAI_ERRORS,
+  request_id_headers: ['x-request-id'],
+  draft: draftOpenai,
+  endpoint: ({ base_url, api_key }) => ({
+    url: `${base_url}/chat/completions`,
+    headers: { authorization: `Bearer ${api_key}` },
+  }),
 }

@@ -3,97 +3,41 @@
 
 import type { AssistantPart, MediaSource, TextPart, UserPart } from '../../dialects/chat-types.ts'
 import { refuse, refuseField, thinks } from '../capabilities.ts'
-import type { UpstreamCall } from '../contract.ts'
+import type { Asked, CallTerms, Draft } from '../contract.ts'
 import { given, type JsonRecord, listOf, recordOf } from '../json-values.ts'
 import { fitToolId, type ToolNames } from '../tool-names.ts'
+import { createOpenaiReader } from './frames.ts'
 
-const KEPT = new Set([
-  'messages',
-  'temperature',
-  'top_p',
-  'frequency_penalty',
-  'presence_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'n',
-  'stop',
-  'seed',
-  'reasoning_effort',
-  'verbosity',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'response_format',
-  'prediction',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'prompt_cache_options',
-])
-/** Replaced by ours, or of no use without an account at the provider. */
-const DROPPED = new Set([
-  'model',
-  'max_tokens',
-  'max_completion_tokens',
-  'stream',
-  'stream_options',
-  'user',
-  'safety_identifier',
-  'metadata',
-  'store',
-  'service_tier',
-])
-const REFUSED: Readonly<Record<string, string>> = {
-  functions: 'Use `tools`.',
-  function_call: 'Use `tool_choice`.',
-  web_search_options: 'Web search is not offered.',
-  audio: 'Chat answers are text; use /v1/audio/speech.',
-  moderation: 'Moderation is not offered.',
-}
 const MAX_STOPS = 4
 const MAX_TOOL_ID = 40
 const MAX_END_USER = 64
 
-export function openaiBody(call: UpstreamCall, names: ToolNames): JsonRecord {
-  const { request } = call
-  const body =
-    request.original.dialect === 'openai'
-      ? keepBody(request.original.body)
-      : translateBody(call, names)
-  return { ...body, ...forcedFields(call) }
+export function draftOpenai(asked: Asked, names: ToolNames): Draft {
+  const { request, relayed } = asked
+  const is_relayed = request.original.dialect === 'openai'
+  if (is_relayed)
+    for (const message of listOf(relayed['messages'])) checkReferences(recordOf(message))
+  const body = is_relayed ? relayed : translateBody(asked, names)
+  return {
+    ignored: [],
+    body: (terms) => ({ ...body, ...forcedFields(asked, terms) }),
+    createReader: () => createOpenaiReader(names),
+  }
 }
 
-function forcedFields({ request, model, max_output_tokens, end_user }: UpstreamCall): JsonRecord {
+function forcedFields(
+  { model, end_user }: Asked,
+  { max_output_tokens, stream }: CallTerms,
+): JsonRecord {
   return {
     model: model.upstream_id,
     max_completion_tokens: max_output_tokens,
     // Any other tier has another price, and leaving it out means the account's own default.
     service_tier: 'default',
-    stream: request.stream,
-    ...(request.stream && {
-      stream_options: { include_usage: true, include_obfuscation: false },
-    }),
+    stream,
+    ...(stream && { stream_options: { include_usage: true, include_obfuscation: false } }),
     ...(end_user !== undefined && { safety_identifier: end_user.slice(0, MAX_END_USER) }),
   }
-}
-
-function keepBody(body: JsonRecord): JsonRecord {
-  const kept: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(body)) {
-    if (value === null || value === undefined || DROPPED.has(field)) continue
-    const hint = REFUSED[field]
-    if (hint !== undefined) throw refuseField(field, hint)
-    if (field === 'modalities') checkModalities(value)
-    else if (KEPT.has(field)) kept[field] = value
-    else throw refuse(`Unknown field: \`${field}\`.`)
-  }
-  for (const message of listOf(body['messages'])) checkReferences(recordOf(message))
-  return kept
-}
-
-function checkModalities(value: unknown): void {
-  const text_only = listOf(value).every((modality) => modality === 'text')
-  if (!text_only) throw refuseField('modalities', REFUSED['audio'])
 }
 
 /** Ids of stored files and sounds would reach into an account that all users share. */
@@ -106,8 +50,8 @@ function checkReferences(message: JsonRecord): void {
   }
 }
 
-function translateBody(call: UpstreamCall, names: ToolNames): JsonRecord {
-  const { request, model } = call
+function translateBody(asked: Asked, names: ToolNames): JsonRecord {
+  const { request, model } = asked
   const reasons = model.capabilities.reasoning
   const system = request.system.filter((part) => part.text !== '')
   const role = reasons ? 'developer' : 'system'
@@ -121,14 +65,14 @@ function translateBody(call: UpstreamCall, names: ToolNames): JsonRecord {
       ),
     ],
     ...(request.n > 1 && { n: request.n }),
-    ...(reasons ? reasoningFields(call) : samplingFields(call)),
-    ...toolFields(call, names),
-    ...formatFields(call),
+    ...(reasons ? reasoningFields(asked) : samplingFields(asked)),
+    ...toolFields(asked, names),
+    ...formatFields(asked),
   }
 }
 
 /** Models that reason take no sampling fields at all. */
-function samplingFields({ request }: UpstreamCall): JsonRecord {
+function samplingFields({ request }: Asked): JsonRecord {
   const stop = request.stop.slice(0, MAX_STOPS)
   return given({
     temperature: request.temperature,
@@ -140,7 +84,7 @@ function samplingFields({ request }: UpstreamCall): JsonRecord {
   })
 }
 
-function reasoningFields({ request }: UpstreamCall): JsonRecord {
+function reasoningFields({ request }: Asked): JsonRecord {
   const { reasoning, verbosity, seed } = request
   if (reasoning === undefined) return given({ verbosity, seed })
   return given({
@@ -150,13 +94,13 @@ function reasoningFields({ request }: UpstreamCall): JsonRecord {
   })
 }
 
-function effortOf(reasoning: NonNullable<UpstreamCall['request']['reasoning']>): string {
+function effortOf(reasoning: NonNullable<Asked['request']['reasoning']>): string {
   if (reasoning.kind === 'effort') return reasoning.effort
   if (reasoning.tokens >= 4096) return 'high'
   return reasoning.tokens >= 2048 ? 'medium' : 'low'
 }
 
-function toolFields({ request }: UpstreamCall, names: ToolNames): JsonRecord {
+function toolFields({ request }: Asked, names: ToolNames): JsonRecord {
   if (request.tools.length === 0) return {}
   const tools = request.tools.map(({ name, description, parameters, strict }) => ({
     type: 'function',
@@ -166,12 +110,12 @@ function toolFields({ request }: UpstreamCall, names: ToolNames): JsonRecord {
   return given({ tools, tool_choice: choiceOf(tool_choice, names), parallel_tool_calls })
 }
 
-function choiceOf(choice: UpstreamCall['request']['tool_choice'], names: ToolNames): unknown {
+function choiceOf(choice: Asked['request']['tool_choice'], names: ToolNames): unknown {
   if (choice?.kind !== 'tool') return choice?.kind
   return { type: 'function', function: { name: names.toProvider(choice.name) } }
 }
 
-function formatFields({ request }: UpstreamCall): JsonRecord {
+function formatFields({ request }: Asked): JsonRecord {
   const format = request.response_format
   if (format === undefined || format.kind === 'text') return {}
   if (format.kind === 'json_object') return { response_format: { type: 'json_object' } }

@@ -2,7 +2,7 @@
 // what came before a fault still has to be paid for.
 
 import { ApiError } from '../platform/errors.ts'
-import type { Departure } from './departure.ts'
+import type { CallLifetime, EndedBy } from './call-lifetime.ts'
 import type { ChatEvent, Usage } from './dialects/chat-types.ts'
 import type { HoldGrowth } from './hold-growth.ts'
 import { Meter, type Metered } from './meter.ts'
@@ -11,9 +11,14 @@ import { promptTokens } from './prompt-size.ts'
 import type { CallRecord } from './settlement.ts'
 import type { UpstreamFrame, UpstreamReply } from './upstreams/contract.ts'
 
-export class Answer {
-  fault: ApiError | undefined
-  readonly #departure: Departure
+/** Whether the payer pays, with what went wrong where something did. */
+export type Outcome =
+  | { kind: 'free'; fault: ApiError }
+  | { kind: 'charged'; record: CallRecord; fault: ApiError | undefined }
+
+export class ProviderAnswer {
+  #fault: ApiError | undefined
+  readonly #lifetime: CallLifetime
   readonly #growth: HoldGrowth | undefined
   readonly #meter: Meter
   readonly #started_at = performance.now()
@@ -33,15 +38,15 @@ export class Answer {
   readonly #gathered: boolean
   /** What we ended because the hold could not grow any more. */
   #out_of_credits = false
-  /** Who ended the provider's work, where it did not end by itself. */
-  #ended_by: 'client' | 'service' | undefined
+  /** Who ended the provider's work, where it failed because of that. */
+  #ended_by: EndedBy
 
   constructor(
     call: ChatCall,
     order: Order,
-    { departure, growth }: { departure: Departure; growth: HoldGrowth | undefined },
+    { lifetime, growth }: { lifetime: CallLifetime; growth: HoldGrowth | undefined },
   ) {
-    this.#departure = departure
+    this.#lifetime = lifetime
     this.#growth = growth
     this.#streamed = call.request.stream
     this.#gathered = order.stream && !call.request.stream
@@ -52,27 +57,26 @@ export class Answer {
   }
 
   /** Calls the provider and waits for the first piece: until then a fault can still be an HTTP error. */
-  async open(call: ChatCall, order: Order): Promise<void> {
-    const { client_left, service_stopped } = this.#departure
-    if (client_left || service_stopped) {
+  async open(order: Order): Promise<void> {
+    const { came_first, signal } = this.#lifetime
+    if (came_first) {
       const detail = 'the client left before the provider was asked'
-      this.fault = client_left ? clientLeft(detail) : serviceStopped(false)
+      this.#fault = came_first === 'client' ? clientLeft(detail) : serviceStopped(false)
       return
     }
+    const { max_output_tokens, stream, address } = order
     try {
-      this.#reply = await order.upstream.open({
-        request: this.#gathered ? { ...call.request, stream: true } : call.request,
-        model: order.model,
-        max_output_tokens: order.max_output_tokens,
-        address: order.address,
-        end_user: call.payer.billing_mode === 'user' ? call.payer.account_id : undefined,
-        signal: this.#departure.signal,
-      })
+      this.#reply = await order.prepared.open({ max_output_tokens, stream, address, signal })
       this.#frames = this.#reply.frames[Symbol.asyncIterator]()
     } catch (error) {
       this.#fail(error)
     }
     this.#first = await this.#pull()
+  }
+
+  /** What went wrong, if anything has so far. */
+  get fault(): ApiError | undefined {
+    return this.#fault
   }
 
   /** The next frames that came together; undefined at the end and after a fault. */
@@ -86,7 +90,7 @@ export class Answer {
 
   /** It cannot be passed on any further: ends the provider's work, and what came before still counts. */
   async breakOff(error: unknown): Promise<void> {
-    this.fault ??=
+    this.#fault ??=
       error instanceof ApiError ? error : new ApiError('internal_error', { cause: error })
     await this.#frames?.return?.()
   }
@@ -95,10 +99,13 @@ export class Answer {
    * A provider that failed before any output costs nothing, whoever was listening, nor does a call that our own
    * stop has cut before anything was delivered. A call that its client ended does.
    */
-  get is_free(): boolean {
-    if (this.fault === undefined || this.#ended_by === 'client') return false
+  conclude(): Outcome {
+    const fault = this.#fault
+    if (fault === undefined) return { kind: 'charged', record: this.#record(), fault }
+    if (this.#ended_by === 'client') return { kind: 'charged', record: this.#record(), fault }
     const all_or_nothing = this.#ended_by === 'service' || this.#gathered
-    return all_or_nothing ? !this.#delivered : !this.#meter.has_output
+    const is_free = all_or_nothing ? !this.#delivered : !this.#meter.has_output
+    return is_free ? { kind: 'free', fault } : { kind: 'charged', record: this.#record(), fault }
   }
 
   /** What was used, where the answer ends early because the credits do; the provider has said no end. */
@@ -106,13 +113,13 @@ export class Answer {
     return this.#out_of_credits ? this.#metered().usage : undefined
   }
 
-  record(): CallRecord {
+  #record(): CallRecord {
     return {
       metered: this.#metered(),
       provider_request_id: this.#reply?.request_id ?? this.#answer_id,
       first_byte_ms: this.#first_byte_ms,
       total_ms: this.#elapsed(),
-      outcome: this.#outcome(),
+      ended: this.#ended(),
     }
   }
 
@@ -125,15 +132,15 @@ export class Answer {
     return this.#streamed && this.#passed_on
   }
 
-  #outcome(): CallRecord['outcome'] {
-    if (this.#departure.client_left) return 'client_left'
+  #ended(): CallRecord['ended'] {
+    if (this.#lifetime.client_left) return 'client_left'
     if (this.#ended_by === 'service') return 'service_stopped'
     if (this.#out_of_credits) return 'out_of_credits'
-    return this.fault ? 'failed' : 'complete'
+    return this.#fault ? 'failed' : 'complete'
   }
 
   async #pull(): Promise<UpstreamFrame[] | undefined> {
-    if (this.fault || !this.#frames || this.#out_of_credits) return undefined
+    if (this.#fault || !this.#frames || this.#out_of_credits) return undefined
     try {
       if (this.#growth && this.#uncovered.length > 0) {
         return await this.#takeCovered(this.#uncovered, this.#growth)
@@ -163,7 +170,7 @@ export class Answer {
         return frames.slice(0, index)
       }
       const has_room = await growth.waitForRoom(this.#meter)
-      const is_over = this.#departure.signal.aborted
+      const is_over = this.#lifetime.signal.aborted
       if (has_room && !is_over) continue
       if (is_over) this.#fail(new Error('the call was ended while its hold waited for room'))
       else this.#out_of_credits = true
@@ -181,13 +188,11 @@ export class Answer {
   }
 
   #fail(error: unknown): void {
-    const { signal, service_stopped } = this.#departure
-    if (!signal.aborted) {
-      this.fault = toFault(error)
-      return
-    }
-    this.#ended_by = service_stopped ? 'service' : 'client'
-    this.fault = service_stopped ? serviceStopped(this.#delivered) : clientLeft('the client left')
+    const { signal, ended_by } = this.#lifetime
+    this.#ended_by = ended_by
+    if (!signal.aborted) this.#fault = toFault(error)
+    else if (ended_by === 'service') this.#fault = serviceStopped(this.#delivered)
+    else this.#fault = clientLeft('the client left')
   }
 
   #elapsed(): number {

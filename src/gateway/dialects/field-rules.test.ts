@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ApiError } from '../../platform/errors.ts'
+import { MODELS } from '../upstreams/test-call.ts'
+import { ANTHROPIC_FIELDS } from './anthropic/fields.ts'
+import { judgeFields } from './field-rules.ts'
+import { OPENAI_FIELDS } from './openai/fields.ts'
+
+describe('a field of chat completions', () => {
+  test('is relayed to OpenAI, unless it changes the price, stores content or names the caller', () => {
+    const kept = { messages: [], logit_bias: { 1: 2 }, prediction: {}, prompt_cache_key: 'k' }
+    const others = {
+      service_tier: 'priority',
+      store: true,
+      metadata: { a: 'b' },
+      user: 'someone@example.com',
+      safety_identifier: 'x',
+    }
+    const body = { model: 'gpt-4o', stream: true, ...kept, ...others }
+    assert.deepEqual(judgeFields(OPENAI_FIELDS, body, MODELS.gpt4o), {
+      relayed: kept,
+      ignored: Object.keys(others),
+    })
+  })
+
+  test('is named where another provider has no word for it', () => {
+    const body = { seed: 4, logit_bias: { 1: 2 }, frequency_penalty: 0.5, temperature: 1 }
+    const judged = judgeFields(OPENAI_FIELDS, body, MODELS.sonnet)
+    assert.deepEqual(judged, { relayed: {}, ignored: ['seed', 'logit_bias', 'frequency_penalty'] })
+  })
+
+  test('that asks for nothing is neither named nor refused', () => {
+    const idle = {
+      n: 1,
+      logprobs: false,
+      frequency_penalty: 0,
+      logit_bias: {},
+      store: false,
+      seed: null,
+    }
+    assert.deepEqual(judgeFields(OPENAI_FIELDS, idle, MODELS.sonnet).ignored, [])
+  })
+
+  test('that nobody knows is named', () => {
+    const body = { made_up: 1, constructor: 2 }
+    assert.deepEqual(judgeFields(OPENAI_FIELDS, body, MODELS.gpt4o).ignored, [
+      'made_up',
+      'constructor',
+    ])
+  })
+
+  test('that has a price of its own or cannot be answered is refused by name', () => {
+    for (const field of ['audio', 'web_search_options', 'moderation']) refuses(field, MODELS.gpt4o)
+    for (const field of ['n', 'logprobs']) refuses(field, MODELS.flash)
+  })
+})
+
+test('a field of messages that changes the price is named and goes no further', () => {
+  const others = { service_tier: 'auto', speed: 'fast', inference_geo: 'us', something_new: 1 }
+  const body = { system: 'Hi', ...others }
+  assert.deepEqual(judgeFields(ANTHROPIC_FIELDS, body, MODELS.sonnet), {
+    relayed: { system: 'Hi' },
+    ignored: Object.keys(others),
+  })
+  assert.throws(
+    () => judgeFields(ANTHROPIC_FIELDS, { mcp_servers: [] }, MODELS.sonnet),
+    /mcp_servers/,
+  )
+})
+
+function refuses(field: string, model: (typeof MODELS)[keyof typeof MODELS]): void {
+  assert.throws(
+    () => judgeFields(OPENAI_FIELDS, { [field]: 2 }, model),
+    (error) =>
+      error instanceof ApiError && error.code === 'bad_request' && error.message.includes(field),
+  )
+}
