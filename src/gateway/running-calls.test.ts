@@ -20,12 +20,12 @@ test('a stop waits a while, then tells every call, also one that asks only after
   ]
   await calls[2]
   let finished = false
-  const finish = running.finish(20).then(() => {
+  const finish = running.finish(200).then(() => {
     finished = true
   })
   await turn()
   assert.deepEqual(told, [])
-  await wait(40)
+  await wait(300)
   assert.deepEqual(told, ['early'])
   late.resolve()
   await turn()

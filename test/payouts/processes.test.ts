@@ -103,17 +103,23 @@ describe('batches in several processes', () => {
 
   it(`run one at a time, ${ROUNDS} rounds: the other returns at once`, async () => {
     const both = [await startProcess(), await startProcess()]
+    let met = 0
     for (let round = 0; round < ROUNDS; round++) {
       const developer = await makeDeveloper(db, stand_in)
       await earn(db, developer, { amounts: [20_000_000n], at: start })
       await stand_in.control('/faults', { ...slow, when: 'before' })
       const answers = await Promise.all(both.map(run))
-      const statuses = answers.map(({ status }) => status).toSorted((a, b) => a.localeCompare(b))
-      assert.deepEqual(statuses, ['already_running', 'done'])
+      // On a busy machine one may be over before the other begins, and then finds nothing to pay.
+      assert.equal(
+        answers.reduce((sum, { paid }) => sum + paid, 0),
+        1,
+      )
       const second = answers.find(({ status }) => status === 'already_running')
       assert.ok((second?.ms ?? 0) < 1_000, `the second took ${second?.ms} ms`)
+      met += second ? 1 : 0
       assert.equal((await payoutsOf(db, developer)).length, 1)
     }
+    assert.ok(met >= ROUNDS / 2, `they met in ${met} rounds`)
     await assertPaidOnce(bench)
   })
 
