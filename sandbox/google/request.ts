@@ -1,10 +1,10 @@
 // Checks a generateContent request as strictly as Google does: fields, contents, tools and the
 // generation settings of the model in question.
 
-import { badField, type GoogleError, invalidArgument } from './google-errors.ts'
-import { checkSchema, checkShape, readFields, type ShapeName } from './google-fields.ts'
-import type { GoogleModel } from './google-models.ts'
-import { isAbsent, type JsonObject, listOf, numberOf, textOf } from './json.ts'
+import { isAbsent, type JsonObject, listOf, numberOf, textOf } from '../json.ts'
+import { badField, type GoogleError, invalidArgument } from './errors.ts'
+import { checkSchema, checkShape, readFields, type ShapeName } from './fields.ts'
+import type { GoogleModel } from './models.ts'
 
 const PART_MESSAGES = ['inlineData', 'fileData', 'functionCall', 'functionResponse'] as const
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/

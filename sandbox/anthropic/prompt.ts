@@ -3,12 +3,12 @@
 // matched at the end of any of its blocks, so a grown conversation still finds its older part.
 
 import { createHash } from 'node:crypto'
-import { blocksOf } from './anthropic-messages.ts'
-import type { AnthropicModel } from './anthropic-models.ts'
-import { isAbsent, type JsonObject, listOf, objectOf, textOf } from './json.ts'
-import { countPages, mediaFiller } from './media.ts'
-import { isCached, type PromptCache, rememberPrefix } from './prompt-cache.ts'
-import { countPrefixes, countTokens } from './tokens.ts'
+import { isAbsent, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
+import { countPages, mediaFiller } from '../media.ts'
+import { isCached, type PromptCache, rememberPrefix } from '../prompt-cache.ts'
+import { countPrefixes, countTokens } from '../tokens.ts'
+import { blocksOf } from './messages.ts'
+import type { AnthropicModel } from './models.ts'
 
 const IMAGE_TOKENS = 1_600
 const PAGE_TOKENS = 2_000

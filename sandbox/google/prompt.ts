@@ -1,11 +1,11 @@
 // The prompt of a generateContent request as one text, what of it is not text, and what the user
 // asked last.
 
-import type { Conversation } from './directives.ts'
-import { readFields } from './google-fields.ts'
-import { isAbsent, type JsonObject, listOf, textOf } from './json.ts'
-import { base64Bytes, countPages, guessSeconds, mediaFiller } from './media.ts'
-import { countTokens } from './tokens.ts'
+import type { Conversation } from '../directives.ts'
+import { isAbsent, type JsonObject, listOf, textOf } from '../json.ts'
+import { base64Bytes, countPages, guessSeconds, mediaFiller } from '../media.ts'
+import { countTokens } from '../tokens.ts'
+import { readFields } from './fields.ts'
 
 const IMAGE_TOKENS = 258
 const PAGE_TOKENS = 258

@@ -1,10 +1,10 @@
 // OpenAI's error bodies. Clients decide by status, `type` and `code`; the messages are close to the
 // real ones because some of them are all that tells two errors apart.
 
-import { type Call, requestId } from './call.ts'
-import { type Directives, directiveNumber } from './directives.ts'
-import type { Fault } from './faults.ts'
-import { type Frame, type HeaderList, jsonReply, type Reply } from './reply.ts'
+import { type Call, requestId } from '../call.ts'
+import { type Directives, directiveNumber } from '../directives.ts'
+import type { Fault } from '../faults.ts'
+import { type Frame, type HeaderList, jsonReply, type Reply } from '../reply.ts'
 
 const DEFAULT_RETRY_S = 2
 const MAX_RETRY_S = 86_400

@@ -2,13 +2,19 @@
 // bytes. The length of the sound, which is what is charged, comes from a WAV header, else from the
 // file's size, else from `[[sandbox:seconds=...]]`.
 
-import type { Call } from './call.ts'
+import type { Call } from '../call.ts'
 import {
   type Directives,
   directiveNumber,
   findUnknownDirective,
   parseDirectives,
-} from './directives.ts'
+} from '../directives.ts'
+import { findFault } from '../faults.ts'
+import { guessSeconds } from '../media.ts'
+import { readParts } from '../multipart.ts'
+import { writeSentences } from '../prose.ts'
+import { digest, makeLetters } from '../random.ts'
+import { jsonReply, type Outcome, plainOutcome } from '../reply.ts'
 import {
   type ElevenlabsError,
   elevenlabsFault,
@@ -16,15 +22,9 @@ import {
   errorReply,
   invalid,
   unprocessable,
-} from './elevenlabs-errors.ts'
-import { withFilter } from './elevenlabs-speech.ts'
-import { findElevenlabsModel } from './elevenlabs-voices.ts'
-import { findFault } from './faults.ts'
-import { guessSeconds } from './media.ts'
-import { readParts } from './multipart.ts'
-import { writeSentences } from './prose.ts'
-import { digest, makeLetters } from './random.ts'
-import { jsonReply, type Outcome, plainOutcome } from './reply.ts'
+} from './errors.ts'
+import { withFilter } from './speech.ts'
+import { findElevenlabsModel } from './voices.ts'
 
 const LEAST_SECONDS = 0.1
 const MAX_SECONDS = 36_000

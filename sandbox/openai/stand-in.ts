@@ -1,14 +1,14 @@
 // The OpenAI stand-in: chat completions and the model list.
 
-import { type AnswerPlan, composeAnswer } from './answer.ts'
-import { type Call, isRefusedKey, readBearer, type StandIn } from './call.ts'
+import { type AnswerPlan, composeAnswer } from '../answer.ts'
+import { type Call, isRefusedKey, readBearer, type StandIn } from '../call.ts'
 import {
   type Conversation,
   type Directives,
   findUnknownDirective,
   readDirectives,
-} from './directives.ts'
-import { findFault } from './faults.ts'
+} from '../directives.ts'
+import { findFault } from '../faults.ts'
 import {
   decodePercent,
   isAbsent,
@@ -19,7 +19,11 @@ import {
   parseJson,
   textOf,
   textsOf,
-} from './json.ts'
+} from '../json.ts'
+import { useCachedPrefix } from '../prompt-cache.ts'
+import { digest, makeLetters } from '../random.ts'
+import { jsonReply, type Outcome, plainOutcome, type Reply } from '../reply.ts'
+import { countTokens } from '../tokens.ts'
 import {
   badRequest,
   contextExceeded,
@@ -31,16 +35,12 @@ import {
   streamErrorFrame,
   unknownModel,
   wrongKey,
-} from './openai-errors.ts'
-import { checkMessages, readConversation, renderPrompt } from './openai-messages.ts'
-import { findOpenaiModel, OPENAI_MODELS, type OpenaiModel } from './openai-models.ts'
-import { type Completion, completionBody, completionFrames } from './openai-reply.ts'
-import { checkFields, checkModelFields } from './openai-request.ts'
-import { readOffers } from './openai-tools.ts'
-import { useCachedPrefix } from './prompt-cache.ts'
-import { digest, makeLetters } from './random.ts'
-import { jsonReply, type Outcome, plainOutcome, type Reply } from './reply.ts'
-import { countTokens } from './tokens.ts'
+} from './errors.ts'
+import { checkMessages, readConversation, renderPrompt } from './messages.ts'
+import { findOpenaiModel, OPENAI_MODELS, type OpenaiModel } from './models.ts'
+import { type Completion, completionBody, completionFrames } from './reply.ts'
+import { checkFields, checkModelFields } from './request.ts'
+import { readOffers } from './tools.ts'
 
 const CACHE_LEAST_TOKENS = 1_024
 const REASONING_TOKENS: Readonly<Record<string, number>> = {

@@ -1,10 +1,10 @@
 // Anthropic's error bodies. The type follows the status; the message is sometimes all that tells two
 // errors of one type apart, so the known ones are kept word for word.
 
-import { type Call, requestId } from './call.ts'
-import { type Directives, directiveNumber } from './directives.ts'
-import type { Fault } from './faults.ts'
-import { type Frame, type HeaderList, jsonReply, type Reply } from './reply.ts'
+import { type Call, requestId } from '../call.ts'
+import { type Directives, directiveNumber } from '../directives.ts'
+import type { Fault } from '../faults.ts'
+import { type Frame, type HeaderList, jsonReply, type Reply } from '../reply.ts'
 
 const DEFAULT_RETRY_S = 2
 const MAX_RETRY_S = 86_400

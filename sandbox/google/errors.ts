@@ -1,9 +1,9 @@
 // Google's error bodies: a code that repeats the status, a status word, and details that carry the
 // machine-readable part (which quota, how long to wait, what is wrong with the key).
 
-import { type Directives, directiveNumber } from './directives.ts'
-import type { Fault } from './faults.ts'
-import { type Frame, type HeaderList, jsonReply, type Reply } from './reply.ts'
+import { type Directives, directiveNumber } from '../directives.ts'
+import type { Fault } from '../faults.ts'
+import { type Frame, type HeaderList, jsonReply, type Reply } from '../reply.ts'
 
 const DEFAULT_RETRY_S = 2
 const MAX_RETRY_S = 86_400

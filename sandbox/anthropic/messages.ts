@@ -1,11 +1,11 @@
 // The turns of a messages request: their order, the pairing of tool calls and results, and what the
 // user asked last.
 
-import { checkBlock } from './anthropic-blocks.ts'
-import { type AnthropicError, extra, invalid, missing } from './anthropic-errors.ts'
-import type { AnthropicModel } from './anthropic-models.ts'
-import type { Conversation } from './directives.ts'
-import { isAbsent, isObject, type JsonObject, listOf, objectOf, textOf } from './json.ts'
+import type { Conversation } from '../directives.ts'
+import { isAbsent, isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
+import { checkBlock } from './blocks.ts'
+import { type AnthropicError, extra, invalid, missing } from './errors.ts'
+import type { AnthropicModel } from './models.ts'
 
 /** One or more messages of one role: Anthropic reads neighbours of a role as one turn. */
 type Turn = { role: string; blocks: readonly JsonObject[]; at: number }

@@ -1,13 +1,13 @@
 // Messages on the wire: the whole object, and the same as the full sequence of events.
 
-import type { Answer } from './answer.ts'
-import { signThinking } from './anthropic-blocks.ts'
-import type { InputUsage } from './anthropic-prompt.ts'
-import { objectOf, parseJson } from './json.ts'
-import { writeSentences } from './prose.ts'
-import { makeLetters } from './random.ts'
-import type { Frame } from './reply.ts'
-import { splitChunks } from './tokens.ts'
+import type { Answer } from '../answer.ts'
+import { objectOf, parseJson } from '../json.ts'
+import { writeSentences } from '../prose.ts'
+import { makeLetters } from '../random.ts'
+import type { Frame } from '../reply.ts'
+import { splitChunks } from '../tokens.ts'
+import { signThinking } from './blocks.ts'
+import type { InputUsage } from './prompt.ts'
 
 // Before anything is written, a stream reports a first token or so; the end has the real figure.
 const OPENING_OUTPUT_TOKENS = 1

@@ -1,14 +1,26 @@
 // Text to speech and sound effects. The text is the prompt here, so test prompts stand in it, and its
 // characters are what is charged.
 
-import type { Call } from './call.ts'
+import type { Call } from '../call.ts'
 import {
   type Directives,
   directiveNumber,
   findUnknownDirective,
   parseDirectives,
-} from './directives.ts'
-import { contentType, DEFAULT_FORMAT, makeAudio, readFormat } from './elevenlabs-audio.ts'
+} from '../directives.ts'
+import { findFault } from '../faults.ts'
+import {
+  isAbsent,
+  isObject,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  parseJson,
+  textOf,
+} from '../json.ts'
+import { makeLetters } from '../random.ts'
+import { type HeaderList, jsonReply, type Outcome, plainOutcome, type Reply } from '../reply.ts'
+import { contentType, DEFAULT_FORMAT, makeAudio, readFormat } from './audio.ts'
 import {
   type ElevenlabsError,
   elevenlabsFault,
@@ -18,20 +30,8 @@ import {
   notFound,
   textTooLong,
   unprocessable,
-} from './elevenlabs-errors.ts'
-import { type ElevenlabsModel, findElevenlabsModel, findVoice } from './elevenlabs-voices.ts'
-import { findFault } from './faults.ts'
-import {
-  isAbsent,
-  isObject,
-  type JsonObject,
-  numberOf,
-  objectOf,
-  parseJson,
-  textOf,
-} from './json.ts'
-import { makeLetters } from './random.ts'
-import { type HeaderList, jsonReply, type Outcome, plainOutcome, type Reply } from './reply.ts'
+} from './errors.ts'
+import { type ElevenlabsModel, findElevenlabsModel, findVoice } from './voices.ts'
 
 const CHARACTERS_PER_SECOND = 15
 const MAX_SECONDS = 3_600

@@ -1,9 +1,9 @@
 // Chat completions on the wire: the whole object, and the same as chunks.
 
-import type { Answer, ToolCall } from './answer.ts'
-import { makeLetters } from './random.ts'
-import type { Frame } from './reply.ts'
-import { splitChunks, splitTokens } from './tokens.ts'
+import type { Answer, ToolCall } from '../answer.ts'
+import { makeLetters } from '../random.ts'
+import type { Frame } from '../reply.ts'
+import { splitChunks, splitTokens } from '../tokens.ts'
 
 export type OpenaiUsage = { prompt_tokens: number; cached_tokens: number; written_tokens?: number }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { listOf, wordList } from './json.ts'
-import { type Sandbox, startSandbox } from './main.ts'
-import { dig, digNumber, digText, get, keysOf, post, readAnswer } from './test-client.ts'
+import { listOf, wordList } from '../json.ts'
+import { type Sandbox, startSandbox } from '../main.ts'
+import { dig, digNumber, digText, get, keysOf, post, readAnswer } from '../test-client.ts'
 
 const KEY = { 'xi-api-key': 'sk_test' }
 const VOICE = '21m00Tcm4TlvDq8ikWAM'

@@ -1,14 +1,28 @@
 // The Google stand-in: generateContent, its stream, countTokens and the model list.
 
-import { type AnswerPlan, composeAnswer, type ToolOffer } from './answer.ts'
-import { type Call, isRefusedKey, readHeader, requestId, type StandIn } from './call.ts'
+import { type AnswerPlan, composeAnswer, type ToolOffer } from '../answer.ts'
+import { type Call, isRefusedKey, readHeader, requestId, type StandIn } from '../call.ts'
 import {
   type Conversation,
   type Directives,
   findUnknownDirective,
   readDirectives,
-} from './directives.ts'
-import { findFault } from './faults.ts'
+} from '../directives.ts'
+import { findFault } from '../faults.ts'
+import {
+  decodePercent,
+  isAbsent,
+  isObject,
+  type JsonObject,
+  listOf,
+  numberOf,
+  parseJson,
+  textOf,
+  textsOf,
+} from '../json.ts'
+import { useCachedPrefix } from '../prompt-cache.ts'
+import { digest } from '../random.ts'
+import { type Frame, jsonReply, type Outcome, plainOutcome, type Reply } from '../reply.ts'
 import {
   errorReply,
   GOOGLE_HEADERS,
@@ -20,26 +34,12 @@ import {
   streamErrorFrame,
   unknownModel,
   WRONG_KEY,
-} from './google-errors.ts'
-import { checkShape, readFields } from './google-fields.ts'
-import { findGoogleModel, GOOGLE_MODELS, type GoogleModel } from './google-models.ts'
-import { type GooglePrompt, readConversation, renderPrompt } from './google-prompt.ts'
-import { blockedBody, type Generation, generationBody, generationFrames } from './google-reply.ts'
-import { checkContents, checkRequest } from './google-request.ts'
-import {
-  decodePercent,
-  isAbsent,
-  isObject,
-  type JsonObject,
-  listOf,
-  numberOf,
-  parseJson,
-  textOf,
-  textsOf,
-} from './json.ts'
-import { useCachedPrefix } from './prompt-cache.ts'
-import { digest } from './random.ts'
-import { type Frame, jsonReply, type Outcome, plainOutcome, type Reply } from './reply.ts'
+} from './errors.ts'
+import { checkShape, readFields } from './fields.ts'
+import { findGoogleModel, GOOGLE_MODELS, type GoogleModel } from './models.ts'
+import { type GooglePrompt, readConversation, renderPrompt } from './prompt.ts'
+import { blockedBody, type Generation, generationBody, generationFrames } from './reply.ts'
+import { checkContents, checkRequest } from './request.ts'
 
 const METHODS = ['generateContent', 'streamGenerateContent', 'countTokens']
 const THOUGHT_TOKENS = 160

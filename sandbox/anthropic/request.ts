@@ -1,8 +1,6 @@
 // Checks the fields of a messages request as strictly as Anthropic does. Turns and blocks are
-// anthropic-messages.ts and anthropic-blocks.ts.
+// messages.ts and blocks.ts.
 
-import { type AnthropicError, extra, invalid, missing } from './anthropic-errors.ts'
-import type { AnthropicModel } from './anthropic-models.ts'
 import {
   isAbsent,
   isObject,
@@ -12,7 +10,9 @@ import {
   objectOf,
   textOf,
   wordList,
-} from './json.ts'
+} from '../json.ts'
+import { type AnthropicError, extra, invalid, missing } from './errors.ts'
+import type { AnthropicModel } from './models.ts'
 
 const FIELDS = wordList(`
   model messages max_tokens system stop_sequences stream temperature top_p top_k

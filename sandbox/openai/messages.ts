@@ -1,11 +1,11 @@
 // The messages of a chat request: checked as OpenAI checks them, rendered into the text whose tokens
 // are counted, and read for what the user asked last.
 
-import type { Conversation } from './directives.ts'
-import { isAbsent, isObject, type JsonObject, listOf, objectOf, textOf } from './json.ts'
-import { base64Bytes, countPages, guessSeconds, mediaFiller, readDataUrl } from './media.ts'
-import { badRequest, type OpenaiError } from './openai-errors.ts'
-import type { OpenaiModel } from './openai-models.ts'
+import type { Conversation } from '../directives.ts'
+import { isAbsent, isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
+import { base64Bytes, countPages, guessSeconds, mediaFiller, readDataUrl } from '../media.ts'
+import { badRequest, type OpenaiError } from './errors.ts'
+import type { OpenaiModel } from './models.ts'
 
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function']
 const PARTS: Readonly<Record<string, readonly string[]>> = {

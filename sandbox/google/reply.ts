@@ -1,14 +1,14 @@
 // GenerateContentResponse on the wire. A stream is a row of such responses, each with the new parts
 // and the usage so far; fields that would be zero or empty are left out, as protocol buffers do.
 
-import type { Answer, ToolCall } from './answer.ts'
-import type { GoogleModel } from './google-models.ts'
-import type { GooglePrompt } from './google-prompt.ts'
-import { objectOf, parseJson, wordList } from './json.ts'
-import { writeSentences } from './prose.ts'
-import { digest, makeLetters } from './random.ts'
-import type { Frame } from './reply.ts'
-import { countTokens, splitChunks } from './tokens.ts'
+import type { Answer, ToolCall } from '../answer.ts'
+import { objectOf, parseJson, wordList } from '../json.ts'
+import { writeSentences } from '../prose.ts'
+import { digest, makeLetters } from '../random.ts'
+import type { Frame } from '../reply.ts'
+import { countTokens, splitChunks } from '../tokens.ts'
+import type { GoogleModel } from './models.ts'
+import type { GooglePrompt } from './prompt.ts'
 
 const CHUNKS_PER_RESPONSE = 4
 const SAFETY_CATEGORIES = wordList(`

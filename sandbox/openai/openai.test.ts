@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { listOf, objectOf, textOf, wordList } from './json.ts'
-import { type Sandbox, startSandbox } from './main.ts'
-import { dig, digNumber, digText, get, keysOf, LONG_TEXT, post, readEvents } from './test-client.ts'
+import { listOf, objectOf, textOf, wordList } from '../json.ts'
+import { type Sandbox, startSandbox } from '../main.ts'
+import {
+  dig,
+  digNumber,
+  digText,
+  get,
+  keysOf,
+  LONG_TEXT,
+  post,
+  readEvents,
+} from '../test-client.ts'
 
 const KEY = { authorization: 'Bearer sk-test' }
 const WEATHER = {

@@ -1,30 +1,14 @@
 // The Anthropic stand-in: messages, token counting and the model list.
 
-import { type AnswerPlan, composeAnswer, type ToolOffer } from './answer.ts'
-import {
-  type AnthropicError,
-  anthropicFault,
-  anthropicHeaders,
-  errorReply,
-  invalid,
-  promptTooLong,
-  streamErrorFrame,
-  unauthorized,
-  unknownModel,
-} from './anthropic-errors.ts'
-import { checkMessages, readConversation } from './anthropic-messages.ts'
-import { ANTHROPIC_MODELS, type AnthropicModel, findAnthropicModel } from './anthropic-models.ts'
-import { promptText, renderPieces, useMarkedCache } from './anthropic-prompt.ts'
-import { type Message, messageBody, messageFrames } from './anthropic-reply.ts'
-import { checkFields, checkModelFields } from './anthropic-request.ts'
-import { type Call, isRefusedKey, readBearer, readHeader, type StandIn } from './call.ts'
+import { type AnswerPlan, composeAnswer, type ToolOffer } from '../answer.ts'
+import { type Call, isRefusedKey, readBearer, readHeader, type StandIn } from '../call.ts'
 import {
   type Conversation,
   type Directives,
   findUnknownDirective,
   readDirectives,
-} from './directives.ts'
-import { findFault } from './faults.ts'
+} from '../directives.ts'
+import { findFault } from '../faults.ts'
 import {
   decodePercent,
   isObject,
@@ -35,10 +19,26 @@ import {
   parseJson,
   textOf,
   textsOf,
-} from './json.ts'
-import { digest, makeLetters } from './random.ts'
-import { jsonReply, type Outcome, plainOutcome, type Reply } from './reply.ts'
-import { countTokens } from './tokens.ts'
+} from '../json.ts'
+import { digest, makeLetters } from '../random.ts'
+import { jsonReply, type Outcome, plainOutcome, type Reply } from '../reply.ts'
+import { countTokens } from '../tokens.ts'
+import {
+  type AnthropicError,
+  anthropicFault,
+  anthropicHeaders,
+  errorReply,
+  invalid,
+  promptTooLong,
+  streamErrorFrame,
+  unauthorized,
+  unknownModel,
+} from './errors.ts'
+import { checkMessages, readConversation } from './messages.ts'
+import { ANTHROPIC_MODELS, type AnthropicModel, findAnthropicModel } from './models.ts'
+import { promptText, renderPieces, useMarkedCache } from './prompt.ts'
+import { type Message, messageBody, messageFrames } from './reply.ts'
+import { checkFields, checkModelFields } from './request.ts'
 
 const VERSIONS = ['2023-01-01', '2023-06-01']
 const THINKING_TOKENS = 200

@@ -1,8 +1,8 @@
 // Google's JSON is a protocol buffer in disguise: every message has a closed set of fields, each may
 // be written in camelCase or snake_case, and anything else is refused by its path.
 
-import { badField, type GoogleError, unknownField } from './google-errors.ts'
-import { isAbsent, isObject, type JsonObject, listOf, objectOf, wordList } from './json.ts'
+import { isAbsent, isObject, type JsonObject, listOf, objectOf, wordList } from '../json.ts'
+import { badField, type GoogleError, unknownField } from './errors.ts'
 
 const SHAPES = {
   request: wordList(`

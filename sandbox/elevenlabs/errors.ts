@@ -1,11 +1,11 @@
 // ElevenLabs' errors come in two shapes: an object with the reason, and, when the body itself does not
 // fit, a list with the place of each fault. The older `status` word is still sent beside `code`.
 
-import { type Call, requestId } from './call.ts'
-import { type Directives, directiveNumber } from './directives.ts'
-import type { Fault } from './faults.ts'
-import { digest } from './random.ts'
-import { type HeaderList, jsonReply, type Reply } from './reply.ts'
+import { type Call, requestId } from '../call.ts'
+import { type Directives, directiveNumber } from '../directives.ts'
+import type { Fault } from '../faults.ts'
+import { digest } from '../random.ts'
+import { type HeaderList, jsonReply, type Reply } from '../reply.ts'
 
 const DEFAULT_RETRY_S = 2
 const MAX_RETRY_S = 86_400

@@ -1,6 +1,8 @@
 // The ElevenLabs stand-in: speech, transcripts, sound effects, voices and models.
 
-import { type Call, isRefusedKey, readBearer, readHeader, type StandIn } from './call.ts'
+import { type Call, isRefusedKey, readBearer, readHeader, type StandIn } from '../call.ts'
+import { decodePercent } from '../json.ts'
+import { jsonReply, type Outcome, plainOutcome } from '../reply.ts'
 import {
   type ElevenlabsError,
   elevenlabsHeaders,
@@ -8,18 +10,10 @@ import {
   MISSING_KEY,
   notFound,
   WRONG_KEY,
-} from './elevenlabs-errors.ts'
-import { checkSpeechBody, makeSound, speak } from './elevenlabs-speech.ts'
-import { readForm, refuseForm, transcribe } from './elevenlabs-transcript.ts'
-import {
-  describeModel,
-  describeVoice,
-  ELEVENLABS_MODELS,
-  findVoice,
-  VOICES,
-} from './elevenlabs-voices.ts'
-import { decodePercent } from './json.ts'
-import { jsonReply, type Outcome, plainOutcome } from './reply.ts'
+} from './errors.ts'
+import { checkSpeechBody, makeSound, speak } from './speech.ts'
+import { readForm, refuseForm, transcribe } from './transcript.ts'
+import { describeModel, describeVoice, ELEVENLABS_MODELS, findVoice, VOICES } from './voices.ts'
 
 const SPEECH_PATH = /^\/v1\/text-to-speech\/([^/]+)(\/stream)?(\/with-timestamps)?$/
 const VOICE_PATH = /^\/v1\/voices\/([^/]+)$/

@@ -1,9 +1,9 @@
 // The tools of a chat request: checked as OpenAI checks them, and read into offers.
 
-import type { ToolOffer } from './answer.ts'
-import { isAbsent, isObject, type JsonObject, listOf, objectOf, textOf } from './json.ts'
-import { badRequest, type OpenaiError } from './openai-errors.ts'
-import type { OpenaiModel } from './openai-models.ts'
+import type { ToolOffer } from '../answer.ts'
+import { isAbsent, isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
+import { badRequest, type OpenaiError } from './errors.ts'
+import type { OpenaiModel } from './models.ts'
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/
 const CHOICE_WORDS = ['none', 'auto', 'required']

@@ -1,5 +1,5 @@
 // Checks the fields of a chat request as strictly as OpenAI does: unknown names, types, ranges, and
-// what a model family does not take. Messages are openai-messages.ts.
+// what a model family does not take. Messages are messages.ts.
 
 import {
   isAbsent,
@@ -10,10 +10,10 @@ import {
   objectOf,
   textOf,
   wordList,
-} from './json.ts'
-import { badRequest, type OpenaiError } from './openai-errors.ts'
-import type { OpenaiModel } from './openai-models.ts'
-import { checkTools } from './openai-tools.ts'
+} from '../json.ts'
+import { badRequest, type OpenaiError } from './errors.ts'
+import type { OpenaiModel } from './models.ts'
+import { checkTools } from './tools.ts'
 
 type Kind = 'a string' | 'an integer' | 'a decimal' | 'a boolean' | 'an array' | 'an object' | 'any'
 

@@ -1,8 +1,8 @@
 // The content blocks that Anthropic takes: which fields each has, and who may send it.
 
-import { type AnthropicError, extra, invalid, missing } from './anthropic-errors.ts'
-import { isAbsent, isObject, type JsonObject, listOf, objectOf, textOf, wordList } from './json.ts'
-import { digest } from './random.ts'
+import { isAbsent, isObject, type JsonObject, listOf, objectOf, textOf, wordList } from '../json.ts'
+import { digest } from '../random.ts'
+import { type AnthropicError, extra, invalid, missing } from './errors.ts'
 
 type Shape = { required: readonly string[]; optional: readonly string[]; role?: string }
 

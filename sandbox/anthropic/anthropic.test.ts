@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { isObject, listOf, objectOf, textOf, textsOf } from './json.ts'
-import { type Sandbox, startSandbox } from './main.ts'
-import { dig, digNumber, digText, get, keysOf, LONG_TEXT, post, readEvents } from './test-client.ts'
+import { isObject, listOf, objectOf, textOf, textsOf } from '../json.ts'
+import { type Sandbox, startSandbox } from '../main.ts'
+import {
+  dig,
+  digNumber,
+  digText,
+  get,
+  keysOf,
+  LONG_TEXT,
+  post,
+  readEvents,
+} from '../test-client.ts'
 
 const MODEL = 'claude-sonnet-4-20250514'
 const HEADERS = { 'x-api-key': 'sk-ant-test', 'anthropic-version': '2023-06-01' }
