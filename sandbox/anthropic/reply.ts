@@ -95,6 +95,8 @@ function stopReason(answer: Answer): string {
     case 'content_filter':
     case 'refusal':
       return 'refusal'
+    case 'odd':
+      return answer.odd_reason ?? 'unheard_of'
   }
 }
 

@@ -44,6 +44,7 @@ const VERSIONS = ['2023-01-01', '2023-06-01']
 const THINKING_TOKENS = 200
 
 export const anthropicStandIn: StandIn = {
+  model_ids: ANTHROPIC_MODELS.map((model) => model.id),
   max_body_bytes: 32 * 1_048_576,
   handle(call) {
     const refused = checkHeaders(call)

@@ -19,6 +19,8 @@ const SPEECH_PATH = /^\/v1\/text-to-speech\/([^/]+)(\/stream)?(\/with-timestamps
 const VOICE_PATH = /^\/v1\/voices\/([^/]+)$/
 
 export const elevenlabsStandIn: StandIn = {
+  // ElevenLabs has not retired a model of the catalogue, so none can be retired here.
+  model_ids: [],
   max_body_bytes: 64 * 1_048_576,
   handle(call) {
     const speech = SPEECH_PATH.exec(call.path)

@@ -129,7 +129,7 @@ function callPart({ model }: Generation, { answer, call, at }: CallPlace): objec
 }
 
 function candidateBody({ index, parts, end }: Step) {
-  const refused = end?.end === 'refusal'
+  const refused = end?.end === 'refusal' || end?.end === 'odd'
   const content = { ...(parts.length > 0 && { parts }), role: 'model' }
   return {
     ...(!refused && { content }),
@@ -151,6 +151,8 @@ function finishReason(answer: Answer): string {
       return 'SAFETY'
     case 'refusal':
       return 'PROHIBITED_CONTENT'
+    case 'odd':
+      return answer.odd_reason ?? 'UNHEARD_OF'
   }
 }
 

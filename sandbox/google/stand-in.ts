@@ -51,6 +51,7 @@ const LEVEL_TOKENS: Readonly<Record<string, number>> = {
 }
 
 export const googleStandIn: StandIn = {
+  model_ids: GOOGLE_MODELS.map((model) => model.id),
   max_body_bytes: 64 * 1_048_576,
   handle(call) {
     const key = readKey(call)

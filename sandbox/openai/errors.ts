@@ -126,7 +126,7 @@ export function openaiFault(fault: Fault, model: string, directives: Directives)
         'invalid_prompt',
       )
     case 'too_long':
-      return contextExceeded(128_000, 250_000)
+      return promptTooLong(128_000, 250_000)
     case 'unverified':
       return badRequest(
         'Your organization must be verified to stream this model.',
@@ -136,8 +136,24 @@ export function openaiFault(fault: Fault, model: string, directives: Directives)
   }
 }
 
-export function contextExceeded(limit_tokens: number, used_tokens: number): OpenaiError {
+export function promptTooLong(limit_tokens: number, used_tokens: number): OpenaiError {
   const message = `This model's maximum context length is ${limit_tokens} tokens. However, your messages resulted in ${used_tokens} tokens. Please reduce the length of the messages.`
+  return badRequest(message, 'messages', 'context_length_exceeded')
+}
+
+/** The prompt alone would fit, but not beside the answer that was asked for. */
+export function answerTooLong(
+  limit_tokens: number,
+  prompt_tokens: number,
+  answer_tokens: number,
+): OpenaiError {
+  const message = `This model's maximum context length is ${limit_tokens} tokens. However, you requested ${prompt_tokens + answer_tokens} tokens (${prompt_tokens} in the messages, ${answer_tokens} in the completion). Please reduce the length of the messages or completion.`
+  return badRequest(message, 'messages', 'context_length_exceeded')
+}
+
+/** Models with a limit of their own for the prompt say so in other words. */
+export function inputTooLong(limit_tokens: number, used_tokens: number): OpenaiError {
+  const message = `Input tokens exceed the configured limit of ${limit_tokens} tokens. Your messages resulted in ${used_tokens} tokens. Please reduce the length of the messages.`
   return badRequest(message, 'messages', 'context_length_exceeded')
 }
 

@@ -34,7 +34,8 @@ export function checkMessages(body: JsonObject, model: OpenaiModel): OpenaiError
 
 export function renderPrompt(body: JsonObject, model: OpenaiModel): string {
   const format = objectOf(body['response_format'])
-  const tools = isAbsent(body['tools']) ? '' : `tools\n${JSON.stringify(body['tools'])}\n\n`
+  const offered = body['tools'] ?? body['functions']
+  const tools = isAbsent(offered) ? '' : `tools\n${JSON.stringify(offered)}\n\n`
   const schema = format['type'] === 'json_schema' ? `format\n${JSON.stringify(format)}\n\n` : ''
   const messages = listOf(body['messages']).map(objectOf)
   return tools + schema + messages.map((message) => renderMessage(message, model)).join('')
@@ -43,9 +44,13 @@ export function renderPrompt(body: JsonObject, model: OpenaiModel): string {
 export function readConversation(body: JsonObject): Conversation {
   const messages = listOf(body['messages']).map(objectOf)
   const asked = messages.findLast((message) => message['role'] === 'user')
-  const last_other = messages.findLastIndex((message) => message['role'] !== 'tool')
+  const last_other = messages.findLastIndex((message) => !isResult(message))
   const results = messages.slice(last_other + 1).map((message) => readText(message['content']))
   return { asked: readText(asked?.['content']), results, results_follow: true }
+}
+
+function isResult({ role }: JsonObject): boolean {
+  return role === 'tool' || role === 'function'
 }
 
 function checkMessage(message: unknown, path: string, model: OpenaiModel): OpenaiError | undefined {
@@ -63,6 +68,14 @@ function checkMessage(message: unknown, path: string, model: OpenaiModel): Opena
   }
   if (role === 'tool' && textOf(message['tool_call_id']) === '') {
     const param = `${path}.tool_call_id`
+    return badRequest(
+      `Missing required parameter: '${param}'.`,
+      param,
+      'missing_required_parameter',
+    )
+  }
+  if (role === 'function' && textOf(message['name']) === '') {
+    const param = `${path}.name`
     return badRequest(
       `Missing required parameter: '${param}'.`,
       param,
@@ -140,7 +153,8 @@ function renderMessage(message: JsonObject, model: OpenaiModel): string {
   const content = message['content']
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
   const rendered = parts.map((part) => renderPart(objectOf(part), model)).join('\n')
-  const calls = isAbsent(message['tool_calls']) ? '' : JSON.stringify(message['tool_calls'])
+  const called = message['tool_calls'] ?? message['function_call']
+  const calls = isAbsent(called) ? '' : JSON.stringify(called)
   return `${textOf(message['role'])}\n${rendered}${calls}\n\n`
 }
 

@@ -1,5 +1,5 @@
 // What each OpenAI model can do, as far as it changes the wire. Models that OpenAI has shut down are
-// still served here: the sandbox stands in for the whole catalogue.
+// still served here, unless a test retires them: the sandbox stands in for the whole catalogue.
 
 export type OpenaiModel = {
   id: string
@@ -16,6 +16,10 @@ export type OpenaiModel = {
   json: 'none' | 'object' | 'schema'
   caches: boolean
   reports_cache_writes: boolean
+  /** Whether function tools may come with a reasoning effort other than none. */
+  functions_with_effort: boolean
+  /** Whether predicted outputs are taken. */
+  predicts: boolean
   /** Tokens of an image: at low detail, and at any other. */
   image_tokens: readonly [low: number, high: number]
 }
@@ -29,6 +33,8 @@ const CHAT: Omit<OpenaiModel, 'id' | 'snapshot' | 'created'> = {
   json: 'schema',
   caches: true,
   reports_cache_writes: false,
+  functions_with_effort: true,
+  predicts: false,
   image_tokens: [85, 765],
 }
 const REASONING = {
@@ -40,15 +46,26 @@ const REASONING = {
 }
 const LATER = {
   ...REASONING,
+  // The window is published; that the rest of it is for the prompt follows from the output limit.
+  input_tokens: 922_000,
+  context_tokens: 1_050_000,
   efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
   reports_cache_writes: true,
+  functions_with_effort: false,
 }
 const OLD = { ...CHAT, output_tokens: 4_096, caches: false }
 
 export const OPENAI_MODELS: readonly OpenaiModel[] = [
-  { ...CHAT, id: 'gpt-4o', snapshot: 'gpt-4o-2024-08-06', created: 1_715_367_049 },
   {
     ...CHAT,
+    predicts: true,
+    id: 'gpt-4o',
+    snapshot: 'gpt-4o-2024-08-06',
+    created: 1_715_367_049,
+  },
+  {
+    ...CHAT,
+    predicts: true,
     id: 'gpt-4o-mini',
     snapshot: 'gpt-4o-mini-2024-07-18',
     created: 1_721_172_741,

@@ -4,6 +4,7 @@ import type { Answer, ToolCall } from '../answer.ts'
 import { makeLetters } from '../random.ts'
 import type { Frame } from '../reply.ts'
 import { splitChunks, splitTokens } from '../tokens.ts'
+import type { PredictionUse } from './prediction.ts'
 
 export type OpenaiUsage = { prompt_tokens: number; cached_tokens: number; written_tokens?: number }
 
@@ -20,6 +21,9 @@ export type Completion = {
   usage_asked: boolean
   obfuscation: boolean
   service_tier: string
+  /** Whether a call is answered in the deprecated form, as it was asked for. */
+  old_calls: boolean
+  prediction: PredictionUse
 }
 
 export function completionBody(completion: Completion) {
@@ -30,9 +34,9 @@ export function completionBody(completion: Completion) {
     model: completion.model,
     choices: completion.answers.map((answer, index) => ({
       index,
-      message: messageBody(answer),
+      message: messageBody(answer, completion.old_calls),
       logprobs: completion.logprobs ? logprobsOf(answer.text) : null,
-      finish_reason: finishReason(answer),
+      finish_reason: finishReason(answer, completion.old_calls),
     })),
     ...(completion.usage && { usage: usageBody(completion) }),
     service_tier: completion.service_tier,
@@ -57,14 +61,17 @@ export function completionFrames(completion: Completion): Frame[] {
   return [...frames, { kind: 'done', data: '[DONE]' }]
 }
 
-function messageBody(answer: Answer) {
+function messageBody(answer: Answer, old_calls: boolean) {
   const refused = answer.end === 'refusal'
   const calls = answer.calls.map((call, index) => callBody(call, callId(answer, index)))
+  const [first] = answer.calls
+  const old_call = old_calls && first !== undefined ? oldCallBody(first) : undefined
   return {
     role: 'assistant',
     content: refused || calls.length > 0 ? null : answer.text,
     refusal: refused ? answer.text : null,
-    ...(calls.length > 0 && { tool_calls: calls }),
+    ...(old_call !== undefined && { function_call: old_call }),
+    ...(old_call === undefined && calls.length > 0 && { tool_calls: calls }),
     annotations: [],
   }
 }
@@ -76,11 +83,15 @@ function callBody(call: ToolCall, id: string) {
   return { id, type: 'function', function: { name: call.name, arguments: call.arguments } }
 }
 
+function oldCallBody(call: ToolCall) {
+  return { name: call.name, arguments: call.arguments }
+}
+
 function callId(answer: Answer, index: number): string {
   return `call_${makeLetters(`${answer.seed}/call/${index}`, 24)}`
 }
 
-function finishReason(answer: Answer): string {
+function finishReason(answer: Answer, old_calls: boolean): string {
   switch (answer.end) {
     case 'stop':
     case 'stop_sequence':
@@ -89,16 +100,19 @@ function finishReason(answer: Answer): string {
     case 'length':
       return 'length'
     case 'tools':
-      return 'tool_calls'
+      return old_calls ? 'function_call' : 'tool_calls'
     case 'content_filter':
       return 'content_filter'
+    case 'odd':
+      return answer.odd_reason ?? 'unheard_of'
   }
 }
 
 /** Reasoning is part of the completion, cached tokens are part of the prompt. */
-function usageBody({ answers, prompt }: Completion) {
+function usageBody({ answers, prompt, prediction }: Completion) {
   const reasoning_tokens = sum(answers.map((answer) => answer.reasoning_tokens))
-  const completion_tokens = reasoning_tokens + sum(answers.map((answer) => answer.visible_tokens))
+  const visible_tokens = sum(answers.map((answer) => answer.visible_tokens))
+  const completion_tokens = reasoning_tokens + visible_tokens + prediction.rejected_tokens
   const written = prompt.written_tokens
   return {
     prompt_tokens: prompt.prompt_tokens,
@@ -112,8 +126,8 @@ function usageBody({ answers, prompt }: Completion) {
     completion_tokens_details: {
       reasoning_tokens,
       audio_tokens: 0,
-      accepted_prediction_tokens: 0,
-      rejected_prediction_tokens: 0,
+      accepted_prediction_tokens: prediction.accepted_tokens,
+      rejected_prediction_tokens: prediction.rejected_tokens,
     },
   }
 }
@@ -124,7 +138,7 @@ type Stream = { completion: Completion; head: object }
 
 function choiceFrames({ completion, head }: Stream, answer: Answer, index: number): Frame[] {
   const padding = makeLetters(`${answer.seed}/padding`, 16)
-  return deltasOf(answer).map((step, at): Frame => {
+  return deltasOf(answer, completion.old_calls).map((step, at): Frame => {
     const logged = completion.logprobs && step.text !== undefined
     const choice = {
       index,
@@ -142,7 +156,7 @@ function choiceFrames({ completion, head }: Stream, answer: Answer, index: numbe
   })
 }
 
-function deltasOf(answer: Answer): Delta[] {
+function deltasOf(answer: Answer, old_calls: boolean): Delta[] {
   const refused = answer.end === 'refusal'
   const calling = answer.calls.length > 0
   const role = { role: 'assistant', content: calling ? null : '', refusal: null }
@@ -153,8 +167,10 @@ function deltasOf(answer: Answer): Delta[] {
       if (refused) return { kind: 'refusal', delta: { refusal: part } }
       return { kind: 'content', delta: { content: part }, text: part }
     }),
-    ...answer.calls.flatMap((call, index) => callDeltas(call, index, callId(answer, index))),
-    { kind: 'finish', delta: {}, finish_reason: finishReason(answer) },
+    ...answer.calls.flatMap((call, index) => {
+      return old_calls ? oldCallDeltas(call) : callDeltas(call, index, callId(answer, index))
+    }),
+    { kind: 'finish', delta: {}, finish_reason: finishReason(answer, old_calls) },
   ]
 }
 
@@ -167,6 +183,14 @@ function callDeltas(call: ToolCall, index: number, id: string): Delta[] {
       : { index, function: { arguments: part } }
   })
   return [opening, ...more].map((piece) => ({ kind: 'tool_calls', delta: { tool_calls: [piece] } }))
+}
+
+function oldCallDeltas(call: ToolCall): Delta[] {
+  const opening = oldCallBody({ ...call, arguments: '' })
+  const more = splitChunks(call.arguments).map((part) => ({ arguments: part }))
+  return [opening, ...more].map((piece) => {
+    return { kind: 'tool_calls', delta: { function_call: piece } }
+  })
 }
 
 function chunkHead(completion: Completion) {

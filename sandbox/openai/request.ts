@@ -12,7 +12,10 @@ import {
   wordList,
 } from '../json.ts'
 import { badRequest, type OpenaiError } from './errors.ts'
+import { checkFormat } from './format.ts'
+import { checkFunctions, usesFunctions } from './functions.ts'
 import type { OpenaiModel } from './models.ts'
+import { checkPrediction } from './prediction.ts'
 import { checkTools } from './tools.ts'
 
 type Kind = 'a string' | 'an integer' | 'a decimal' | 'a boolean' | 'an array' | 'an object' | 'any'
@@ -101,6 +104,9 @@ export function checkModelFields(body: JsonObject, model: OpenaiModel): OpenaiEr
     checkLengths(body, model) ??
     checkStop(body) ??
     checkTools(body, model) ??
+    checkFunctions(body) ??
+    checkFunctionEffort(body, model) ??
+    checkPrediction(body, model) ??
     checkFormat(body, model) ??
     checkStreamOptions(body)
   )
@@ -181,6 +187,17 @@ function checkReasoningFields(body: JsonObject, model: OpenaiModel): OpenaiError
   return badRequest(message, 'reasoning_effort', 'unsupported_value')
 }
 
+/** The newest models take functions here only when they do not reason, and they do by default. */
+function checkFunctionEffort(body: JsonObject, model: OpenaiModel): OpenaiError | undefined {
+  const tools = listOf(body['tools']).map(objectOf)
+  const offered = usesFunctions(body) || tools.some((tool) => tool['type'] === 'function')
+  if (model.functions_with_effort || !offered || body['reasoning_effort'] === 'none') {
+    return undefined
+  }
+  const message = `Function tools with reasoning_effort are not supported for ${model.id} in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.`
+  return badRequest(message, 'reasoning_effort', null)
+}
+
 function checkChatFields(body: JsonObject): OpenaiError | undefined {
   const name = ['reasoning_effort', 'verbosity'].find((field) => !isAbsent(body[field]))
   if (name !== undefined) {
@@ -223,64 +240,6 @@ function checkStop(body: JsonObject): OpenaiError | undefined {
   if (entries.length <= 4) return undefined
   const message = `Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length ${entries.length} instead.`
   return badRequest(message, 'stop', 'array_above_max_length')
-}
-
-function checkFormat(body: JsonObject, model: OpenaiModel): OpenaiError | undefined {
-  const format = objectOf(body['response_format'])
-  const type = format['type'] ?? 'text'
-  if (type === 'text') return undefined
-  if (type !== 'json_object' && type !== 'json_schema') {
-    const message = `Invalid value: '${textOf(type)}'. Supported values are: 'json_object', 'json_schema', and 'text'.`
-    return badRequest(message, 'response_format.type', 'invalid_value')
-  }
-  const supported = type === 'json_schema' ? ['schema'] : ['schema', 'object']
-  if (!supported.includes(model.json)) {
-    const message = `Invalid parameter: 'response_format' of type '${type}' is not supported with this model.`
-    return badRequest(message, 'response_format', null)
-  }
-  if (type === 'json_schema') return checkSchemaFormat(objectOf(format['json_schema']))
-  if (/json/i.test(JSON.stringify(body['messages']))) return undefined
-  const message =
-    "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
-  return badRequest(message, 'messages', null)
-}
-
-function checkSchemaFormat(wanted: JsonObject): OpenaiError | undefined {
-  if (textOf(wanted['name']) === '') {
-    const param = 'response_format.json_schema.name'
-    return badRequest(
-      `Missing required parameter: '${param}'.`,
-      param,
-      'missing_required_parameter',
-    )
-  }
-  const place = wanted['strict'] === true ? findLooseObject(wanted['schema'], []) : undefined
-  if (place === undefined) return undefined
-  const context = `(${place.map((step) => `'${step}'`).join(', ')})`
-  const message = `Invalid schema for response_format '${textOf(wanted['name'])}': In context=${context}, every object needs 'additionalProperties' false and all its properties in 'required'.`
-  return badRequest(message, 'response_format', null)
-}
-
-/** Strict mode wants closed objects with everything required; the path of the first that is not. */
-function findLooseObject(schema: unknown, path: readonly string[]): readonly string[] | undefined {
-  if (path.length > 24) return undefined
-  if (Array.isArray(schema)) {
-    return schema.map((part, at) => findLooseObject(part, [...path, String(at)])).find(Boolean)
-  }
-  if (!isObject(schema)) return undefined
-  const names = Object.keys(objectOf(schema['properties']))
-  const required = listOf(schema['required'])
-  const loose = schema['type'] === 'object' && schema['additionalProperties'] !== false
-  if (loose || names.some((name) => !required.includes(name))) return path
-  const inner = ['properties', '$defs', 'definitions', 'items', 'anyOf', 'allOf']
-  return inner
-    .flatMap((name) => {
-      const part = schema[name]
-      if (!isObject(part) || name === 'items') return [{ steps: [name], part }]
-      return Object.entries(part).map(([key, value]) => ({ steps: [name, key], part: value }))
-    })
-    .map(({ steps, part }) => findLooseObject(part, [...path, ...steps]))
-    .find(Boolean)
 }
 
 function checkStreamOptions(body: JsonObject): OpenaiError | undefined {

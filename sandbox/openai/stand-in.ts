@@ -1,7 +1,7 @@
 // The OpenAI stand-in: chat completions and the model list.
 
 import { type AnswerPlan, composeAnswer } from '../answer.ts'
-import { type Call, isRefusedKey, readBearer, type StandIn } from '../call.ts'
+import { type Call, isRefusedKey, modelLife, readBearer, type StandIn } from '../call.ts'
 import {
   type Conversation,
   type Directives,
@@ -25,19 +25,23 @@ import { digest, makeLetters } from '../random.ts'
 import { jsonReply, type Outcome, plainOutcome, type Reply } from '../reply.ts'
 import { countTokens } from '../tokens.ts'
 import {
+  answerTooLong,
   badRequest,
-  contextExceeded,
   errorReply,
+  inputTooLong,
   MISSING_KEY,
   type OpenaiError,
   openaiFault,
   openaiHeaders,
+  promptTooLong,
   streamErrorFrame,
   unknownModel,
   wrongKey,
 } from './errors.ts'
+import { usesFunctions } from './functions.ts'
 import { checkMessages, readConversation, renderPrompt } from './messages.ts'
 import { findOpenaiModel, OPENAI_MODELS, type OpenaiModel } from './models.ts'
+import { usePrediction } from './prediction.ts'
 import { type Completion, completionBody, completionFrames } from './reply.ts'
 import { checkFields, checkModelFields } from './request.ts'
 import { readOffers } from './tools.ts'
@@ -54,6 +58,7 @@ const REASONING_TOKENS: Readonly<Record<string, number>> = {
 }
 
 export const openaiStandIn: StandIn = {
+  model_ids: OPENAI_MODELS.map((model) => model.id),
   max_body_bytes: 64 * 1_048_576,
   handle(call) {
     const key = readBearer(call)
@@ -88,7 +93,7 @@ function chat(call: Call): Outcome {
   }
   const fields = checkFields(body)
   if (fields !== undefined) return refuse(call, fields)
-  const model = findOpenaiModel(textOf(body['model']))
+  const model = findServed(call, textOf(body['model']))
   if (model === undefined) return refuse(call, unknownModel(textOf(body['model'])))
   const conversation = readConversation(body)
   const directives = readDirectives(conversation)
@@ -120,12 +125,16 @@ function checkContext(
   model: OpenaiModel,
   prompt_tokens: number,
 ): OpenaiError | undefined {
-  const asked_tokens = askedLimit(body) ?? 0
-  if (prompt_tokens > model.input_tokens) {
-    return contextExceeded(model.input_tokens, prompt_tokens)
+  const { input_tokens, context_tokens } = model
+  if (prompt_tokens > input_tokens) {
+    const own_limit = input_tokens < context_tokens
+    return own_limit
+      ? inputTooLong(input_tokens, prompt_tokens)
+      : promptTooLong(context_tokens, prompt_tokens)
   }
-  if (prompt_tokens + asked_tokens <= model.context_tokens) return undefined
-  return contextExceeded(model.context_tokens, prompt_tokens + asked_tokens)
+  const asked_tokens = askedLimit(body) ?? 0
+  if (prompt_tokens + asked_tokens <= context_tokens) return undefined
+  return answerTooLong(context_tokens, prompt_tokens, asked_tokens)
 }
 
 type ChatRequest = {
@@ -140,6 +149,7 @@ function complete(call: Call, request: ChatRequest): Completion {
   const { body, model, directives, prompt } = request
   const plan = planAnswer(request)
   const count = numberOf(body['n']) ?? 1
+  const answers = Array.from({ length: count }, (_, index) => composeAnswer(plan, index))
   const scope = `${readBearer(call)}/${model.id}`
   const cached = model.caches
     ? useCachedPrefix(call.cache, { scope, text: prompt, least_tokens: CACHE_LEAST_TOKENS })
@@ -151,7 +161,7 @@ function complete(call: Call, request: ChatRequest): Completion {
     id: `chatcmpl-${makeLetters(`${plan.seed}/${call.number}`, 29)}`,
     created: Math.floor(Date.now() / 1000),
     model: model.snapshot,
-    answers: Array.from({ length: count }, (_, index) => composeAnswer(plan, index)),
+    answers,
     prompt: {
       prompt_tokens: countTokens(prompt),
       cached_tokens: cached.read_tokens,
@@ -162,6 +172,8 @@ function complete(call: Call, request: ChatRequest): Completion {
     usage_asked: streamed && usage_asked,
     obfuscation: options['include_obfuscation'] !== false,
     service_tier: readTier(textOf(body['service_tier'])),
+    old_calls: usesFunctions(body),
+    prediction: usePrediction(body, answers[0]?.text ?? ''),
   }
 }
 
@@ -182,7 +194,7 @@ function planAnswer({ body, model, conversation, directives, prompt }: ChatReque
     ...(schema !== undefined && { schema }),
     tools: offers.tools,
     tool_forced: offers.forced,
-    parallel_tools: body['parallel_tool_calls'] !== false,
+    parallel_tools: body['parallel_tool_calls'] !== false && !usesFunctions(body),
     announces_tools: false,
     explains_refusals: true,
   }
@@ -221,17 +233,25 @@ function streamReply(call: Call, completion: Completion): Reply {
 }
 
 function listModels(call: Call): Outcome {
-  const body = { object: 'list', data: OPENAI_MODELS.map(describeModel) }
+  const served = OPENAI_MODELS.filter((model) => findServed(call, model.id) !== undefined)
+  const body = { object: 'list', data: served.map((model) => describeModel(call, model)) }
   return plainOutcome(jsonReply(200, body, openaiHeaders(call)))
 }
 
 function showModel(call: Call): Outcome {
   const name = decodePercent(call.path.slice('/v1/models/'.length))
-  const model = findOpenaiModel(name)
+  const model = findServed(call, name)
   if (model === undefined) return refuse(call, unknownModel(name))
-  return plainOutcome(jsonReply(200, describeModel(model), openaiHeaders(call)))
+  return plainOutcome(jsonReply(200, describeModel(call, model), openaiHeaders(call)))
 }
 
-function describeModel({ id, created }: OpenaiModel) {
-  return { id, object: 'model', created, owned_by: 'system', shutdown_date: null }
+function describeModel(call: Call, { id, created }: OpenaiModel) {
+  const shutdown_date = modelLife(call, id).retires_on
+  return { id, object: 'model', created, owned_by: 'system', shutdown_date }
+}
+
+/** A model that was shut down is answered for like one that never was. */
+function findServed(call: Call, name: string): OpenaiModel | undefined {
+  const model = findOpenaiModel(name)
+  return model === undefined || modelLife(call, model.id).stage === 'retired' ? undefined : model
 }

@@ -3,6 +3,7 @@
 import type { ToolOffer } from '../answer.ts'
 import { isAbsent, isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
 import { badRequest, type OpenaiError } from './errors.ts'
+import { readFunctionOffers, usesFunctions } from './functions.ts'
 import type { OpenaiModel } from './models.ts'
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/
@@ -26,6 +27,7 @@ export function checkTools(body: JsonObject, model: OpenaiModel): OpenaiError | 
 
 /** The tools the model may call now, and whether it has to call one. */
 export function readOffers(body: JsonObject): { tools: readonly ToolOffer[]; forced: boolean } {
+  if (usesFunctions(body)) return readFunctionOffers(body)
   const all = listOf(body['tools']).map(readOffer)
   const choice = body['tool_choice']
   if (choice === 'none') return { tools: [], forced: false }
@@ -62,7 +64,30 @@ function checkTool(tool: unknown, path: string, model: OpenaiModel): OpenaiError
     const message = `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`
     return badRequest(message, param, 'invalid_value')
   }
+  if (type === 'custom') return checkInputFormat(objectOf(tool['custom']), path)
   return checkParameters(objectOf(tool['function']), textOf(name), path)
+}
+
+/** Free text, or text of a grammar that is given. */
+function checkInputFormat(definition: JsonObject, path: string): OpenaiError | undefined {
+  const format = definition['format']
+  if (isAbsent(format)) return undefined
+  const { type, grammar } = objectOf(format)
+  if (type === 'text') return undefined
+  const param = `${path}.custom.format`
+  if (type !== 'grammar') {
+    const message = `Invalid value: '${textOf(type)}'. Supported values are: 'text' and 'grammar'.`
+    return badRequest(message, `${param}.type`, 'invalid_value')
+  }
+  const { definition: rules, syntax } = objectOf(grammar)
+  if (typeof rules !== 'string') {
+    const missing = `${param}.grammar.definition`
+    const message = `Missing required parameter: '${missing}'.`
+    return badRequest(message, missing, 'missing_required_parameter')
+  }
+  if (syntax === 'lark' || syntax === 'regex') return undefined
+  const message = `Invalid value: '${textOf(syntax)}'. Supported values are: 'lark' and 'regex'.`
+  return badRequest(message, `${param}.grammar.syntax`, 'invalid_value')
 }
 
 function checkParameters(
