@@ -290,7 +290,8 @@ test('pictures and documents are accepted and counted', async () => {
 })
 
 test('structured output fits its schema on models that have it', async () => {
-  const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
+  const properties = { n: { type: 'integer' } }
+  const schema = { type: 'object', properties, required: ['n'], additionalProperties: false }
   const output_config = { format: { type: 'json_schema', schema } }
   const { body } = await send(ask('Give', { model: 'claude-sonnet-4-6', output_config }))
   assert.ok(Number.isInteger(dig(JSON.parse(digText(body, 'content.0.text')), 'n')))

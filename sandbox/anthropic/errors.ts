@@ -15,13 +15,24 @@ const LIMITS: Readonly<Record<string, number>> = {
   tokens: 2_400_000,
 }
 
-export type AnthropicError = { status: number; type: string; message: string; headers?: HeaderList }
+export type AnthropicError = {
+  status: number
+  type: string
+  message: string
+  /** What a program can tell errors of one type apart by, where there is anything. */
+  details?: object
+  headers?: HeaderList
+}
 
 export function errorReply(call: Call, error: AnthropicError): Reply {
   const headers = anthropicHeaders(call)
   const body = {
     type: 'error',
-    error: { type: error.type, message: error.message },
+    error: {
+      type: error.type,
+      message: error.message,
+      ...(error.details !== undefined && { details: error.details }),
+    },
     request_id: headers['request-id'],
   }
   return jsonReply(error.status, body, { ...headers, ...error.headers })
@@ -63,6 +74,17 @@ export function unknownModel(model: string): AnthropicError {
 
 export function promptTooLong(used_tokens: number, limit_tokens: number): AnthropicError {
   return invalid(`prompt is too long: ${used_tokens} tokens > ${limit_tokens} maximum`)
+}
+
+/** The prompt alone would fit, but not beside the answer that was asked for. */
+export function answerTooLong(
+  prompt_tokens: number,
+  answer_tokens: number,
+  limit_tokens: number,
+): AnthropicError {
+  return invalid(
+    `input length and \`max_tokens\` exceed context limit: ${prompt_tokens} + ${answer_tokens} > ${limit_tokens}, decrease input length or \`max_tokens\` and try again`,
+  )
 }
 
 export const OVERLOADED: AnthropicError = {

@@ -15,12 +15,13 @@ export function checkMessages(body: JsonObject, model: AnthropicModel): Anthropi
   if (!Array.isArray(messages)) return invalid('messages: Input should be a valid list')
   if (messages.length === 0) return invalid('messages: at least one message is required')
   const errors = messages.map((message: unknown, index) => {
-    return checkMessage(message, index, index === messages.length - 1)
+    return checkMessage(message, { index, last: index === messages.length - 1, model })
   })
   const turns = readTurns(body)
   return (
     errors.find((error) => error !== undefined) ??
     checkFirstTurn(turns) ??
+    checkSystemTurns(listOf(messages).map(objectOf)) ??
     checkPairs(turns) ??
     checkPrefill(turns, model) ??
     checkThinkingTurn(body, turns)
@@ -28,7 +29,7 @@ export function checkMessages(body: JsonObject, model: AnthropicModel): Anthropi
 }
 
 export function readConversation(body: JsonObject): Conversation {
-  const turns = readTurns(body)
+  const turns = readTurns(body).filter((turn) => turn.role !== 'system')
   const asked_at = turns.findLastIndex((turn) => turn.role === 'user' && turnText(turn) !== '')
   const asked = turns[asked_at]
   const last = turns.at(-1)
@@ -61,19 +62,27 @@ function readTurns(body: JsonObject): readonly Turn[] {
   return turns
 }
 
-function checkMessage(message: unknown, index: number, last: boolean): AnthropicError | undefined {
+type Place = { index: number; last: boolean; model: AnthropicModel }
+
+function checkMessage(message: unknown, { index, last, model }: Place): AnthropicError | undefined {
   const path = `messages.${index}`
   if (!isObject(message)) return invalid(`${path}: Input should be an object`)
   const unknown = Object.keys(message).find((name) => name !== 'role' && name !== 'content')
   if (unknown !== undefined) return extra(`${path}.${unknown}`)
   const role = message['role']
   if (isAbsent(role)) return missing(`${path}.role`)
-  if (role === 'system') {
+  const system = role === 'system'
+  if (system && model.system_turns && index === 0) {
+    return invalid(
+      `${path}: use the top-level 'system' parameter for the initial system prompt; the directive-only form (content: [] with output_config) is accepted at any position`,
+    )
+  }
+  if (system && !model.system_turns) {
     return invalid(
       'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
     )
   }
-  if (role !== 'user' && role !== 'assistant') {
+  if (!system && role !== 'user' && role !== 'assistant') {
     return invalid(`${path}.role: Input should be 'user' or 'assistant'`)
   }
   const content = message['content']
@@ -88,7 +97,7 @@ function checkMessage(message: unknown, index: number, last: boolean): Anthropic
     )
   }
   const errors = blocksOf(content).map((block, at) =>
-    checkBlock(block, `${path}.content.${at}`, role),
+    checkBlock(block, `${path}.content.${at}`, textOf(role)),
   )
   return errors.find((error) => error !== undefined)
 }
@@ -96,6 +105,19 @@ function checkMessage(message: unknown, index: number, last: boolean): Anthropic
 function checkFirstTurn(turns: readonly Turn[]): AnthropicError | undefined {
   if (turns[0]?.role === 'user') return undefined
   return invalid('messages: first message must use the "user" role')
+}
+
+/** One at a time, after a user's message, at the end or before the answer. The wording is not documented. */
+function checkSystemTurns(messages: readonly JsonObject[]): AnthropicError | undefined {
+  const roles = messages.map((message) => message['role'])
+  const wrong = roles.findIndex((role, at) => {
+    const next = roles[at + 1] ?? 'assistant'
+    return role === 'system' && (roles[at - 1] !== 'user' || next !== 'assistant')
+  })
+  if (wrong === -1) return undefined
+  return invalid(
+    `messages.${wrong}: a 'system' message must follow a 'user' message, and be last or followed by an 'assistant' message`,
+  )
 }
 
 /** Results come first in the turn right after their calls, all of them, and no others. */

@@ -7,6 +7,8 @@ import { isAbsent, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
 import { countPages, mediaFiller } from '../media.ts'
 import { isCached, type PromptCache, rememberPrefix } from '../prompt-cache.ts'
 import { countPrefixes, countTokens } from '../tokens.ts'
+import { citationInstructions, citationMarks } from './citations.ts'
+import { findClientTool } from './client-tools.ts'
 import { blocksOf } from './messages.ts'
 import type { AnthropicModel } from './models.ts'
 
@@ -30,9 +32,11 @@ export function renderPieces(body: JsonObject, model: AnthropicModel): readonly 
   const forced = ['any', 'tool'].includes(textOf(objectOf(body['tool_choice'])['type']))
   const [choosing_tokens, forced_tokens] = model.tool_tokens
   const instructions = mediaFiller('tools', forced ? forced_tokens : choosing_tokens)
+  const citing = citationInstructions(body)
   const pieces = [
     ...(tools.length > 0 ? [{ text: instructions }] : []),
-    ...tools.map((tool) => piece(JSON.stringify({ ...tool, cache_control: undefined }), tool)),
+    ...tools.map((tool) => piece(renderTool(tool), tool)),
+    ...(citing === '' ? [] : [{ text: citing }]),
     ...blocksOf(body['system']).map((block) => piece(textOf(block['text']), block)),
     ...listOf(body['messages']).flatMap((message) => renderMessage(objectOf(message))),
   ]
@@ -82,6 +86,12 @@ function measurePrefixes(pieces: readonly Piece[], scope: string) {
   return pieces.map(({ life }, at) => ({ key: keys[at] ?? '', tokens: tokens[at] ?? 0, life }))
 }
 
+function renderTool(tool: JsonObject): string {
+  const hidden_tokens = findClientTool(tool)?.tokens ?? 0
+  const text = JSON.stringify({ ...tool, cache_control: undefined })
+  return text + mediaFiller(textOf(tool['type']), hidden_tokens)
+}
+
 function renderMessage(message: JsonObject): Piece[] {
   const blocks = blocksOf(message['content'])
   return blocks.map((block, at) => {
@@ -97,8 +107,10 @@ function renderBlock(block: JsonObject): string {
       return textOf(block['text'])
     case 'image':
       return mediaFiller(JSON.stringify(block['source']), IMAGE_TOKENS)
-    case 'document':
-      return renderDocument(objectOf(block['source']))
+    case 'document': {
+      const text = renderDocument(objectOf(block['source']))
+      return text + citationMarks(block, text)
+    }
     case 'tool_result':
       return blocksOf(block['content']).map(renderBlock).join('\n')
     case 'thinking':

@@ -1,7 +1,14 @@
 // The Anthropic stand-in: messages, token counting and the model list.
 
-import { type AnswerPlan, composeAnswer, type ToolOffer } from '../answer.ts'
-import { type Call, isRefusedKey, readBearer, readHeader, type StandIn } from '../call.ts'
+import { type Answer, type AnswerPlan, composeAnswer } from '../answer.ts'
+import {
+  type Call,
+  isRefusedKey,
+  modelLife,
+  readBearer,
+  readHeader,
+  type StandIn,
+} from '../call.ts'
 import {
   type Conversation,
   type Directives,
@@ -11,9 +18,9 @@ import {
 import { findFault } from '../faults.ts'
 import {
   decodePercent,
+  isAbsent,
   isObject,
   type JsonObject,
-  listOf,
   numberOf,
   objectOf,
   parseJson,
@@ -23,8 +30,11 @@ import {
 import { digest, makeLetters } from '../random.ts'
 import { jsonReply, type Outcome, plainOutcome, type Reply } from '../reply.ts'
 import { countTokens } from '../tokens.ts'
+import { type Betas, checkBetas, readBetas } from './betas.ts'
+import { makeCitations } from './citations.ts'
 import {
   type AnthropicError,
+  answerTooLong,
   anthropicFault,
   anthropicHeaders,
   errorReply,
@@ -36,12 +46,15 @@ import {
 } from './errors.ts'
 import { checkMessages, readConversation } from './messages.ts'
 import { ANTHROPIC_MODELS, type AnthropicModel, findAnthropicModel } from './models.ts'
+import { readFormat } from './output.ts'
 import { promptText, renderPieces, useMarkedCache } from './prompt.ts'
-import { type Message, messageBody, messageFrames } from './reply.ts'
+import { type Message, messageBody, messageFrames, type StopDetails } from './reply.ts'
 import { checkFields, checkModelFields } from './request.ts'
+import { thinkingDisplay, thinkingTokens } from './thinking.ts'
+import { readOffers } from './tools.ts'
 
 const VERSIONS = ['2023-01-01', '2023-06-01']
-const THINKING_TOKENS = 200
+const WINDOW_BETA = 'model-context-window-exceeded-2025-08-26'
 
 export const anthropicStandIn: StandIn = {
   model_ids: ANTHROPIC_MODELS.map((model) => model.id),
@@ -76,13 +89,14 @@ function checkHeaders(call: Call): AnthropicError | undefined {
   if (isRefusedKey(token)) return unauthorized('Invalid bearer token')
   const version = readHeader(call, 'anthropic-version')
   if (version === '') return invalid('anthropic-version: header is required')
-  if (VERSIONS.includes(version)) return undefined
+  if (VERSIONS.includes(version)) return checkBetas(readBetas(call))
   return invalid(`anthropic-version: "${version}" is not a valid version`)
 }
 
 type Request = {
   body: JsonObject
   model: AnthropicModel
+  betas: Betas
   conversation: Conversation
   directives: Directives
 }
@@ -91,17 +105,18 @@ type Request = {
 function readRequest(call: Call, counting: boolean): Request | AnthropicError {
   const body = parseJson(call.body.toString('utf8'))
   if (!isObject(body)) return invalid('The request body is not valid JSON')
-  const error = checkFields(body, counting)
+  const betas = readBetas(call)
+  const error = checkFields(body, betas, counting)
   if (error !== undefined) return error
-  const model = findAnthropicModel(textOf(body['model']))
+  const model = findServed(call, textOf(body['model']))
   if (model === undefined) return unknownModel(textOf(body['model']))
-  const wrong = checkModelFields(body, model) ?? checkMessages(body, model)
+  const wrong = checkModelFields(body, model, betas) ?? checkMessages(body, model)
   if (wrong !== undefined) return wrong
   const conversation = readConversation(body)
   const unknown = findUnknownDirective(conversation)
   if (unknown !== undefined)
     return invalid(`messages: The sandbox knows no test prompt '${unknown}'.`)
-  return { body, model, conversation, directives: readDirectives(conversation) }
+  return { body, model, betas, conversation, directives: readDirectives(conversation) }
 }
 
 function createMessage(call: Call): Outcome {
@@ -112,29 +127,50 @@ function createMessage(call: Call): Outcome {
   const fault = findFault(directives, streamed)
   if (fault !== undefined)
     return refuse(call, anthropicFault(fault, model.id, directives), directives)
-  const used_tokens = countTokens(promptText(renderPieces(body, model)))
-  if (used_tokens > model.context_tokens) {
-    return refuse(call, promptTooLong(used_tokens, model.context_tokens))
-  }
+  const too_long = checkWindow(request)
+  if (too_long !== undefined) return refuse(call, too_long)
   const message = writeMessage(call, request)
   return { reply: streamed ? streamReply(call, message) : wholeReply(call, message), directives }
+}
+
+/** Newer models write until the window is full; older ones want to know beforehand that it will not be. */
+function checkWindow({ body, model, betas }: Request): AnthropicError | undefined {
+  const { context_tokens } = model
+  const used_tokens = countTokens(promptText(renderPieces(body, model)))
+  if (used_tokens > context_tokens) return promptTooLong(used_tokens, context_tokens)
+  const asked_tokens = numberOf(body['max_tokens']) ?? 0
+  const fits = used_tokens + asked_tokens <= context_tokens
+  if (fits || model.fills_window || betas.includes(WINDOW_BETA)) return undefined
+  return answerTooLong(used_tokens, asked_tokens, context_tokens)
 }
 
 function writeMessage(call: Call, request: Request): Message {
   const { body, model, directives } = request
   const pieces = renderPieces(body, model)
   const plan = planAnswer(request, promptText(pieces))
+  const answer = composeAnswer(plan)
   const scope = `${readHeader(call, 'x-api-key')}${readBearer(call)}/${model.id}`
-  const { type, display } = objectOf(body['thinking'])
-  const thinks = type === 'enabled' || type === 'adaptive'
+  const structured = plan.schema !== undefined
   return {
     id: `msg_01${makeLetters(`${plan.seed}/${call.number}`, 22)}`,
     model: model.id,
-    answer: composeAnswer(plan),
+    answer,
     input: useMarkedCache(call.cache, { scope, pieces, least_tokens: model.cache_least_tokens }),
     usage: directives.no_usage === undefined,
-    thinking: thinks ? (display === 'omitted' ? 'omitted' : 'summarized') : 'none',
+    thinking: thinkingDisplay(body, model),
+    citations: structured ? [] : makeCitations(body),
+    window_full: plan.limit_tokens < (numberOf(body['max_tokens']) ?? Infinity),
+    stop_details: explainStop(answer, request),
+    ...(!isAbsent(body['context_management']) && { applied_edits: [] }),
   }
+}
+
+function explainStop({ end }: Answer, { model, directives }: Request): StopDetails | null {
+  const refused = end === 'refusal' || end === 'content_filter'
+  if (!refused || !model.explains_refusals) return null
+  const category = directives.refusal || null
+  const explanation = category === null ? null : `The request touches on ${category}.`
+  return { type: 'refusal', category, explanation }
 }
 
 function planAnswer(
@@ -142,19 +178,17 @@ function planAnswer(
   prompt: string,
 ): AnswerPlan {
   const choice = objectOf(body['tool_choice'])
-  const format = objectOf(objectOf(body['output_config'])['format'])
-  const { type, budget_tokens } = objectOf(body['thinking'])
-  const thinks = type === 'enabled' || type === 'adaptive'
+  const format = objectOf(readFormat(body))
+  const room_tokens = model.context_tokens - countTokens(prompt)
+  const asked_tokens = numberOf(body['max_tokens']) ?? model.output_tokens
   return {
     seed: digest(`${model.id}\n${prompt}`),
     model: model.id,
     asked: conversation.asked,
     results: conversation.results,
     directives,
-    limit_tokens: numberOf(body['max_tokens']) ?? model.output_tokens,
-    reasoning_tokens: thinks
-      ? Math.min(numberOf(budget_tokens) ?? THINKING_TOKENS, THINKING_TOKENS)
-      : null,
+    limit_tokens: Math.min(asked_tokens, room_tokens),
+    reasoning_tokens: thinkingTokens(body),
     stop: textsOf(body['stop_sequences']),
     ...(format['type'] === 'json_schema' && { schema: format['schema'] }),
     tools: readOffers(body),
@@ -163,17 +197,6 @@ function planAnswer(
     announces_tools: true,
     explains_refusals: false,
   }
-}
-
-/** Only tools with a schema can be called here; those that run at Anthropic are never used. */
-function readOffers(body: JsonObject): readonly ToolOffer[] {
-  const choice = objectOf(body['tool_choice'])
-  if (choice['type'] === 'none') return []
-  const tools = listOf(body['tools']).map(objectOf)
-  const offers = tools
-    .filter((tool) => isObject(tool['input_schema']))
-    .map((tool) => ({ name: textOf(tool['name']), schema: tool['input_schema'], free_text: false }))
-  return choice['type'] === 'tool' ? offers.filter((tool) => tool.name === choice['name']) : offers
 }
 
 function wholeReply(call: Call, message: Message): Reply {
@@ -202,7 +225,11 @@ function countMessage(call: Call): Outcome {
 }
 
 function listModels(call: Call): Outcome {
-  const data = ANTHROPIC_MODELS.map(describeModel)
+  const stages = [...call.query.getAll('lifecycle'), ...call.query.getAll('lifecycle[]')]
+  const shown = stages.length === 0 ? ['active', 'deprecated'] : stages
+  const data = ANTHROPIC_MODELS.map((model) => describeModel(call, model)).filter((model) => {
+    return shown.includes(model.lifecycle)
+  })
   const body = {
     data,
     has_more: false,
@@ -216,9 +243,29 @@ function showModel(call: Call): Outcome {
   const name = decodePercent(call.path.slice('/v1/models/'.length))
   const model = findAnthropicModel(name)
   if (model === undefined) return refuse(call, unknownModel(name))
-  return plainOutcome(jsonReply(200, describeModel(model), anthropicHeaders(call)))
+  return plainOutcome(jsonReply(200, describeModel(call, model), anthropicHeaders(call)))
 }
 
-function describeModel({ id, display_name, created_at }: AnthropicModel) {
-  return { type: 'model', id, display_name, created_at, lifecycle: 'active', retires_at: null }
+/** A retired model stays in the catalogue as a record of itself, for whoever asks for those. */
+function describeModel(call: Call, model: AnthropicModel) {
+  const { id, display_name, created_at, context_tokens, output_tokens } = model
+  const { stage, retires_on } = modelLife(call, id)
+  const retires_at = retires_on === null ? null : `${retires_on}T00:00:00Z`
+  return {
+    type: 'model',
+    id,
+    display_name,
+    created_at,
+    lifecycle: stage,
+    // Nobody says here when it was announced, but the field is not null once it is.
+    deprecated_at: retires_at === null ? null : created_at,
+    retires_at,
+    max_input_tokens: context_tokens,
+    max_tokens: output_tokens,
+  }
+}
+
+function findServed(call: Call, name: string): AnthropicModel | undefined {
+  const model = findAnthropicModel(name)
+  return model === undefined || modelLife(call, model.id).stage === 'retired' ? undefined : model
 }
