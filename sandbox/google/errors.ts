@@ -75,6 +75,11 @@ export function unknownModel(model: string, method: string): GoogleError {
   return { code: 404, status: 'NOT_FOUND', message }
 }
 
+export function retiredModel(model: string): GoogleError {
+  const message = `This model models/${model} is no longer available. Please update your code to use a newer model for the latest features and improvements.`
+  return { code: 404, status: 'NOT_FOUND', message }
+}
+
 export function promptTooLong(used_tokens: number, limit_tokens: number): GoogleError {
   return invalidArgument(
     `The input token count (${used_tokens}) exceeds the maximum number of tokens allowed (${limit_tokens}).`,

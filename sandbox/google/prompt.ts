@@ -3,26 +3,23 @@
 
 import type { Conversation } from '../directives.ts'
 import { isAbsent, type JsonObject, listOf, textOf } from '../json.ts'
-import { base64Bytes, countPages, guessSeconds, mediaFiller } from '../media.ts'
+import { mediaFiller } from '../media.ts'
 import { countTokens } from '../tokens.ts'
 import { readFields } from './fields.ts'
+import { type Medium, type Modality, measureMedium } from './media-tokens.ts'
+import type { GoogleModel } from './models.ts'
 
-const IMAGE_TOKENS = 258
-const PAGE_TOKENS = 258
-const AUDIO_TOKENS_PER_SECOND = 32
-const VIDEO_TOKENS_PER_SECOND = 263
-const VIDEO_BYTES_PER_SECOND = 250_000
-
-export type Modality = 'TEXT' | 'IMAGE' | 'AUDIO' | 'VIDEO' | 'DOCUMENT'
 export type GooglePrompt = {
   text: string
   tokens: number
   details: readonly { modality: Modality; tokenCount: number }[]
 }
 
-type Medium = { modality: Modality; tokens: number }
+type Measure = (part: unknown) => Medium | undefined
 
-export function renderPrompt(request: JsonObject): GooglePrompt {
+export function renderPrompt(request: JsonObject, model: GoogleModel): GooglePrompt {
+  const config = readFields(request['generationConfig'])
+  const measure: Measure = (part) => measureMedium(part, model, config)
   const system = readFields(request['systemInstruction'])
   const tools = isAbsent(request['tools']) ? '' : `tools\n${JSON.stringify(request['tools'])}\n\n`
   const contents = listOf(request['contents']).map(readFields)
@@ -30,8 +27,8 @@ export function renderPrompt(request: JsonObject): GooglePrompt {
     ...(listOf(system['parts']).length > 0 ? [{ ...system, role: 'system' }] : []),
     ...contents,
   ]
-  const text = tools + turns.map(renderTurn).join('')
-  const media = contents.flatMap((turn) => listOf(turn['parts'])).map(measureMedium)
+  const text = tools + turns.map((turn) => renderTurn(turn, measure)).join('')
+  const media = contents.flatMap((turn) => listOf(turn['parts'])).map(measure)
   return measurePrompt(
     text,
     media.filter((medium) => medium !== undefined),
@@ -66,43 +63,24 @@ function measurePrompt(text: string, media: readonly Medium[]): GooglePrompt {
   return { text, tokens, details: details.filter((detail) => detail.tokenCount > 0) }
 }
 
-function renderTurn(turn: JsonObject): string {
-  const parts = listOf(turn['parts']).map((part) => renderPart(part))
+function renderTurn(turn: JsonObject, measure: Measure): string {
+  const parts = listOf(turn['parts']).map((part) => renderPart(part, measure))
   return `${textOf(turn['role'] ?? 'user')}\n${parts.join('\n')}\n\n`
 }
 
-function renderPart(value: unknown): string {
+function renderPart(value: unknown, measure: Measure): string {
   const part = readFields(value)
-  if (part['thought'] === true) return ''
-  if (typeof part['text'] === 'string') return part['text']
-  const medium = measureMedium(value)
+  // What was thought is read again from the signature that came back, and costs its length.
+  const signature = textOf(part['thoughtSignature'])
+  if (part['thought'] === true) return signature
+  if (typeof part['text'] === 'string') return part['text'] + signature
+  const medium = measure(value)
   if (medium !== undefined) return mediaFiller(JSON.stringify(value), medium.tokens)
   const { mimeType, data } = readFields(part['inlineData'])
   if (textOf(mimeType).startsWith('text/')) {
     return Buffer.from(textOf(data), 'base64').toString('utf8')
   }
-  return JSON.stringify(part['functionCall'] ?? part['functionResponse'] ?? {})
-}
-
-function measureMedium(value: unknown): Medium | undefined {
-  const part = readFields(value)
-  const { mimeType, data } = readFields(part['inlineData'] ?? part['fileData'])
-  const type = textOf(mimeType)
-  const base64 = textOf(data)
-  const bytes = base64Bytes(base64)
-  if (type.startsWith('image/')) return { modality: 'IMAGE', tokens: IMAGE_TOKENS }
-  if (type === 'application/pdf') {
-    return { modality: 'DOCUMENT', tokens: countPages(base64) * PAGE_TOKENS }
-  }
-  if (type.startsWith('audio/')) {
-    const seconds = Math.max(Math.ceil(guessSeconds(bytes)), 1)
-    return { modality: 'AUDIO', tokens: seconds * AUDIO_TOKENS_PER_SECOND }
-  }
-  if (type.startsWith('video/')) {
-    const seconds = Math.max(Math.ceil(bytes / VIDEO_BYTES_PER_SECOND), 1)
-    return { modality: 'VIDEO', tokens: seconds * VIDEO_TOKENS_PER_SECOND }
-  }
-  return undefined
+  return JSON.stringify(part['functionCall'] ?? part['functionResponse'] ?? {}) + signature
 }
 
 function isUser(turn: JsonObject): boolean {

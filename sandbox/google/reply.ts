@@ -4,11 +4,12 @@
 import type { Answer, ToolCall } from '../answer.ts'
 import { objectOf, parseJson, wordList } from '../json.ts'
 import { writeSentences } from '../prose.ts'
-import { digest, makeLetters } from '../random.ts'
+import { makeLetters } from '../random.ts'
 import type { Frame } from '../reply.ts'
 import { countTokens, splitChunks } from '../tokens.ts'
 import type { GoogleModel } from './models.ts'
 import type { GooglePrompt } from './prompt.ts'
+import { signThoughts } from './signature.ts'
 
 const CHUNKS_PER_RESPONSE = 4
 const SAFETY_CATEGORIES = wordList(`
@@ -23,6 +24,10 @@ export type Generation = {
   prompt: GooglePrompt
   cached_tokens: number
   shows_thoughts: boolean
+  /** Whether an answer in words is signed: at its first part, or at its last; calls always are. */
+  signs_text: 'no' | 'first' | 'last'
+  /** Present when the model's end is announced. */
+  status?: { modelStage: string; retirementTime: string; message: string }
   usage: boolean
 }
 
@@ -62,6 +67,7 @@ function tailOf(generation: Generation, visible_tokens: number) {
   return {
     ...(generation.usage && { usageMetadata: usageBody(generation, visible_tokens) }),
     modelVersion: generation.model.id,
+    ...(generation.status !== undefined && { modelStatus: generation.status }),
     responseId: generation.response_id,
   }
 }
@@ -85,7 +91,7 @@ function usageBody({ answers, prompt, cached_tokens }: Generation, visible_token
 function stepsOf(generation: Generation, answer: Answer, index: number): Step[] {
   const steps = [
     ...thoughtSteps(generation, answer, index),
-    ...textSteps(answer, index),
+    ...signText(generation, answer, textSteps(answer, index)),
     ...answer.calls.map((call, at): Step => {
       const parts = [callPart(generation, { answer, call, at })]
       const tokens = countTokens(call.name + call.arguments)
@@ -115,11 +121,26 @@ function textSteps(answer: Answer, index: number): Step[] {
   return steps
 }
 
+/** A stream has the last signature in a part of its own, without words. */
+function signText({ signs_text }: Generation, answer: Answer, steps: Step[]): Step[] {
+  if (signs_text === 'no' || answer.reasoning_tokens === 0) return steps
+  const thoughtSignature = signThoughts(answer.seed, answer.reasoning_tokens)
+  const signed_at = signs_text === 'first' ? 0 : steps.length - 1
+  return steps.map((step, at) => {
+    if (at !== signed_at) return step
+    const parts =
+      signs_text === 'first'
+        ? step.parts.map((part) => ({ ...part, thoughtSignature }))
+        : [...step.parts, { text: '', thoughtSignature }]
+    return { ...step, parts }
+  })
+}
+
 type CallPlace = { answer: Answer; call: ToolCall; at: number }
 
 function callPart({ model }: Generation, { answer, call, at }: CallPlace): object {
   const id = makeLetters(`${answer.seed}/call/${at}`, 12).toLowerCase()
-  const signature = Buffer.from(`sandbox-thought:${digest(answer.seed)}`).toString('base64')
+  const signature = signThoughts(answer.seed, answer.reasoning_tokens)
   const signed = at === 0 && (model.signs_calls || answer.reasoning_tokens > 0)
   const args = objectOf(parseJson(call.arguments))
   return {
@@ -169,7 +190,7 @@ function joinTexts(parts: readonly object[]): object[] {
   for (const part of parts) {
     const before = joined.at(-1)
     const both = isPlainText(part) && before !== undefined && isPlainText(before)
-    if (both) joined.splice(-1, 1, { text: before.text + part.text })
+    if (both) joined.splice(-1, 1, { ...before, ...part, text: before.text + part.text })
     else joined.push(part)
   }
   return joined

@@ -5,10 +5,12 @@ import { isAbsent, type JsonObject, listOf, numberOf, textOf } from '../json.ts'
 import { badField, type GoogleError, invalidArgument } from './errors.ts'
 import { checkSchema, checkShape, readFields, type ShapeName } from './fields.ts'
 import type { GoogleModel } from './models.ts'
+import { isOwnSignature } from './signature.ts'
 
 const PART_MESSAGES = ['inlineData', 'fileData', 'functionCall', 'functionResponse'] as const
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/
 const MODES = ['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']
+const LEVELS = ['thinking_level_unspecified', 'minimal', 'low', 'medium', 'high']
 const SKIPPED_SIGNATURES = [
   'skip_thought_signature_validator',
   'context_engineering_is_the_way_to_go',
@@ -84,6 +86,7 @@ function checkEmpty(contents: readonly unknown[]): GoogleError | undefined {
 /** A turn of calls is followed by as many responses; newer models want their signatures back. */
 function checkCalls(contents: readonly unknown[], model: GoogleModel): GoogleError | undefined {
   const turns = contents.map((content) => listOf(readFields(content)['parts']).map(readFields))
+  const asked_at = turns.findLastIndex((parts, at) => isAsked(readFields(contents[at]), parts))
   for (const [index, parts] of turns.entries()) {
     const calls = parts.filter((part) => !isAbsent(part['functionCall']))
     const next = turns[index + 1] ?? []
@@ -94,21 +97,29 @@ function checkCalls(contents: readonly unknown[], model: GoogleModel): GoogleErr
       )
     }
     const [first] = calls
-    const unsigned = first !== undefined && !isSigned(first)
-    if (unsigned && model.signs_calls) {
-      const name = textOf(readFields(first['functionCall'])['name'])
-      return invalidArgument(
-        `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Function call \`${name}\`, position ${index + 1}.`,
-      )
-    }
+    const current = index > asked_at && model.signs_calls && first !== undefined
+    const error = current ? checkSignature(first, index) : undefined
+    if (error !== undefined) return error
   }
   return undefined
 }
 
-function isSigned(part: JsonObject): boolean {
+/** A user's words begin a turn; the calls of turns before it need no signatures any more. */
+function isAsked({ role }: JsonObject, parts: readonly JsonObject[]): boolean {
+  return role !== 'model' && parts.some((part) => isAbsent(part['functionResponse']))
+}
+
+/** Of calls in parallel only the first is signed; of calls one after the other, each. */
+function checkSignature(part: JsonObject, index: number): GoogleError | undefined {
   const signature = textOf(part['thoughtSignature'])
-  if (SKIPPED_SIGNATURES.includes(signature)) return true
-  return Buffer.from(signature, 'base64').toString('utf8').startsWith('sandbox-thought:')
+  if (signature === '') {
+    const name = textOf(readFields(part['functionCall'])['name'])
+    return invalidArgument(
+      `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${name}\` , position ${index + 1}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.`,
+    )
+  }
+  if (SKIPPED_SIGNATURES.includes(signature) || isOwnSignature(signature)) return undefined
+  return invalidArgument('Corrupted thought signature.')
 }
 
 function checkTools(request: JsonObject): GoogleError | undefined {
@@ -166,7 +177,8 @@ function checkConfig(
     shapes.map(([value, shape, path]) => checkShape(value, shape, path)).find(Boolean) ??
     checkSchema(config['responseSchema'], 'generation_config.response_schema') ??
     checkNumbers(config, model) ??
-    checkFormat(config, request) ??
+    checkPenalties(config, model) ??
+    checkFormat(config, request, model) ??
     checkThinking(readFields(config['thinkingConfig']), model)
   )
 }
@@ -203,7 +215,19 @@ function checkNumbers(config: JsonObject, model: GoogleModel): GoogleError | und
   )
 }
 
-function checkFormat(config: JsonObject, request: JsonObject): GoogleError | undefined {
+function checkPenalties(config: JsonObject, model: GoogleModel): GoogleError | undefined {
+  const given = ['presencePenalty', 'frequencyPenalty'].some((name) => {
+    return (numberOf(config[name]) ?? 0) !== 0
+  })
+  if (!given || model.penalties) return undefined
+  return invalidArgument('Penalty is not enabled for this model')
+}
+
+function checkFormat(
+  config: JsonObject,
+  request: JsonObject,
+  model: GoogleModel,
+): GoogleError | undefined {
   const type = textOf(config['responseMimeType'] ?? 'text/plain')
   const schema = config['responseSchema'] ?? config['responseJsonSchema']
   if (type !== 'text/plain' && type !== 'application/json') {
@@ -219,7 +243,8 @@ function checkFormat(config: JsonObject, request: JsonObject): GoogleError | und
   if (!isAbsent(config['responseSchema']) && !isAbsent(config['responseJsonSchema'])) {
     return invalidArgument('response_schema and response_json_schema cannot both be set.')
   }
-  if (type !== 'application/json' || listOf(request['tools']).length === 0) return undefined
+  if (type !== 'application/json' || model.tools_with_json) return undefined
+  if (listOf(request['tools']).length === 0) return undefined
   return invalidArgument(
     "Function calling with a response mime type: 'application/json' is unsupported",
   )
@@ -232,6 +257,8 @@ function checkThinking(thinking: JsonObject, model: GoogleModel): GoogleError | 
   if (budget !== undefined && !isAbsent(thinking['thinkingLevel'])) {
     return invalidArgument('You can only set only one of thinking budget and thinking level.')
   }
+  const level = textOf(thinking['thinkingLevel']).toLowerCase()
+  if (level !== '') return checkLevel(level, model)
   if (budget === undefined || budget === -1) return undefined
   if (budget === 0 && !model.can_stop_thinking) {
     return invalidArgument('Budget 0 is invalid. This model only works in thinking mode.')
@@ -240,6 +267,20 @@ function checkThinking(thinking: JsonObject, model: GoogleModel): GoogleError | 
   if (budget >= least && budget <= most) return undefined
   return invalidArgument(
     `The thinking budget ${budget} is invalid. Please choose a value between ${least} and ${most}.`,
+  )
+}
+
+function checkLevel(level: string, model: GoogleModel): GoogleError | undefined {
+  if (!LEVELS.includes(level)) {
+    const field = 'generation_config.thinking_config.thinking_level'
+    return badField(field, `Invalid value at '${field}', "${level}"`)
+  }
+  if (model.levels.length === 0) {
+    return invalidArgument('Thinking level is not supported for this model.')
+  }
+  if (model.levels.includes(level)) return undefined
+  return invalidArgument(
+    `Thinking level ${level.toUpperCase()} is not supported for this model. Please retry with other thinking level.`,
   )
 }
 

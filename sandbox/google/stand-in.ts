@@ -1,7 +1,7 @@
 // The Google stand-in: generateContent, its stream, countTokens and the model list.
 
 import { type AnswerPlan, composeAnswer, type ToolOffer } from '../answer.ts'
-import { type Call, isRefusedKey, readHeader, requestId, type StandIn } from '../call.ts'
+import { type Call, isRefusedKey, modelLife, readHeader, requestId, type StandIn } from '../call.ts'
 import {
   type Conversation,
   type Directives,
@@ -31,6 +31,7 @@ import {
   invalidArgument,
   MISSING_KEY,
   promptTooLong,
+  retiredModel,
   streamErrorFrame,
   unknownModel,
   WRONG_KEY,
@@ -59,10 +60,11 @@ export const googleStandIn: StandIn = {
     if (isRefusedKey(key)) return refuse(call, WRONG_KEY)
     const models = /^\/v1(?:beta)?\/models(?:\/([^/:]+)(?::(\w+))?)?$/.exec(call.path)
     const [, id, method = ''] = models ?? []
-    if (models !== null && call.method === 'GET' && method === '') return showModels(id)
+    if (models !== null && call.method === 'GET' && method === '') return showModels(call, id)
     if (id === undefined || call.method !== 'POST' || !METHODS.includes(method)) return notFound()
     const model = findGoogleModel(decodePercent(id))
     if (model === undefined) return refuse(call, unknownModel(decodePercent(id), method))
+    if (isRetired(call, model)) return refuse(call, retiredModel(model.id))
     return method === 'countTokens' ? countPrompt(call, model) : generate(call, model)
   },
   refuseTooLarge(call) {
@@ -113,7 +115,7 @@ function generate(call: Call, model: GoogleModel): Outcome {
   if (fault !== undefined && fault !== 'blocked') {
     return refuse(call, googleFault(fault, model.id, directives), directives)
   }
-  const prompt = renderPrompt(fields)
+  const prompt = renderPrompt(fields, model)
   if (prompt.tokens > model.input_tokens) {
     return refuse(call, promptTooLong(prompt.tokens, model.input_tokens))
   }
@@ -144,7 +146,17 @@ function write(call: Call, request: Request): Generation {
     cached_tokens: cached.read_tokens,
     shows_thoughts: readFields(config['thinkingConfig'])['includeThoughts'] === true,
     usage: directives.no_usage === undefined,
+    signs_text: model.signs_calls ? 'last' : plan.tools.length > 0 ? 'first' : 'no',
+    ...announceEnd(call, model),
   }
+}
+
+function announceEnd(call: Call, model: GoogleModel): Pick<Generation, 'status'> {
+  const { stage, retires_on } = modelLife(call, model.id)
+  if (stage !== 'deprecated') return {}
+  const message = `models/${model.id} will be shut down.`
+  const retirementTime = `${retires_on}T00:00:00Z`
+  return { status: { modelStage: 'DEPRECATED', retirementTime, message } }
 }
 
 function planAnswer(request: Request, config: JsonObject): AnswerPlan {
@@ -215,20 +227,26 @@ function countPrompt(call: Call, model: GoogleModel): Outcome {
   const fields = isAbsent(inner) ? outer : readFields(inner)
   const error = checkShape(body, 'countRequest', '') ?? checkContents(fields, model)
   if (error !== undefined) return refuse(call, error)
-  const { tokens, details } = renderPrompt(fields)
+  const { tokens, details } = renderPrompt(fields, model)
   const answer = { totalTokens: tokens, promptTokensDetails: details }
   return plainOutcome(jsonReply(200, answer, GOOGLE_HEADERS))
 }
 
-function showModels(id: string | undefined): Outcome {
+/** The list has no dates: a model is in it, or it is not. */
+function showModels(call: Call, id: string | undefined): Outcome {
   if (id === undefined) {
-    return plainOutcome(
-      jsonReply(200, { models: GOOGLE_MODELS.map(describeModel) }, GOOGLE_HEADERS),
-    )
+    const served = GOOGLE_MODELS.filter((model) => !isRetired(call, model))
+    return plainOutcome(jsonReply(200, { models: served.map(describeModel) }, GOOGLE_HEADERS))
   }
   const model = findGoogleModel(decodePercent(id))
-  if (model === undefined) return plainOutcome(errorReply(unknownModel(id, 'getModel'), false))
+  if (model === undefined || isRetired(call, model)) {
+    return plainOutcome(errorReply(unknownModel(id, 'getModel'), false))
+  }
   return plainOutcome(jsonReply(200, describeModel(model), GOOGLE_HEADERS))
+}
+
+function isRetired(call: Call, model: GoogleModel): boolean {
+  return modelLife(call, model.id).stage === 'retired'
 }
 
 function describeModel(model: GoogleModel) {
