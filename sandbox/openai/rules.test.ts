@@ -224,7 +224,7 @@ test('a prediction is refused by other models, and beside what it does not go wi
     assert.equal(dig(error, 'code'), 'unsupported_parameter')
     assert.equal(dig(error, 'param'), 'prediction')
   }
-  const beside = [{ tools: [TOOL] }, { n: 2 }, { max_completion_tokens: 9 }, { logprobs: true }]
+  const beside = [{ tools: [TOOL] }, { n: 2 }, { presence_penalty: 1 }, { logprobs: true }]
   for (const more of beside) {
     const error = await refusal('Hi', { prediction, ...more })
     assert.equal(dig(error, 'param'), keysOf(more)[0])
