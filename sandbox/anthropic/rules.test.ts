@@ -220,6 +220,29 @@ test('managed context is reported, the old output format is followed', async () 
   assert.deepEqual(keysOf(JSON.parse(digText(old, 'content.0.text'))), ['n'])
 })
 
+test('the newest version of the API has no samplings, and citations only where they are made', async () => {
+  const newest = async (more: object) => {
+    const headers = { ...HEADERS, 'anthropic-version': '2026-10-21' }
+    const messages = [{ role: 'user', content: 'Hi' }]
+    const body = { model: SONNET_4, max_tokens: 100, messages, ...more }
+    return await post(`${sandbox.urls.anthropic}/v1/messages`, headers, body)
+  }
+  assert.equal((await newest({})).status, 200)
+  for (const name of ['temperature', 'top_p', 'top_k']) {
+    const { status, body } = await newest({ [name]: 1 })
+    assert.equal(status, 400)
+    assert.equal(dig(body, 'error.message'), `${name}: Extra inputs are not permitted`)
+  }
+  const cited = [{ type: 'text', text: 'x', citations: [{ type: 'char_location' }] }]
+  assert.equal((await newest({ messages: [{ role: 'user', content: cited }] })).status, 400)
+  const turns = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: [DOCUMENT] },
+    { role: 'user', content: 'And?' },
+  ]
+  assert.equal((await newest({ messages: turns })).status, 400)
+})
+
 test('a beta that cannot be one is refused', async () => {
   assert.match(await refusal({}, 'make-it-fast'), /^Unexpected value\(s\) `make-it-fast`/)
   await accept({}, 'claude-code-20250219,some-new-thing-2026-11-01')

@@ -52,8 +52,8 @@ import { type Message, messageBody, messageFrames, type StopDetails } from './re
 import { checkFields, checkModelFields } from './request.ts'
 import { thinkingDisplay, thinkingTokens } from './thinking.ts'
 import { readOffers } from './tools.ts'
+import { checkVersion, checkVersionFields, readVersion } from './versions.ts'
 
-const VERSIONS = ['2023-01-01', '2023-06-01']
 const WINDOW_BETA = 'model-context-window-exceeded-2025-08-26'
 
 export const anthropicStandIn: StandIn = {
@@ -87,10 +87,7 @@ function checkHeaders(call: Call): AnthropicError | undefined {
   if (key === '' && token === '') return unauthorized('x-api-key header is required')
   if (isRefusedKey(key)) return unauthorized('invalid x-api-key')
   if (isRefusedKey(token)) return unauthorized('Invalid bearer token')
-  const version = readHeader(call, 'anthropic-version')
-  if (version === '') return invalid('anthropic-version: header is required')
-  if (VERSIONS.includes(version)) return checkBetas(readBetas(call))
-  return invalid(`anthropic-version: "${version}" is not a valid version`)
+  return checkVersion(readVersion(call)) ?? checkBetas(readBetas(call))
 }
 
 type Request = {
@@ -106,7 +103,7 @@ function readRequest(call: Call, counting: boolean): Request | AnthropicError {
   const body = parseJson(call.body.toString('utf8'))
   if (!isObject(body)) return invalid('The request body is not valid JSON')
   const betas = readBetas(call)
-  const error = checkFields(body, betas, counting)
+  const error = checkFields(body, betas, counting) ?? checkVersionFields(body, readVersion(call))
   if (error !== undefined) return error
   const model = findServed(call, textOf(body['model']))
   if (model === undefined) return unknownModel(textOf(body['model']))
