@@ -2,7 +2,7 @@
 
 import path from 'node:path'
 import type { KnownSession } from './accounts/sessions.ts'
-import { loadCatalog } from './catalog/catalog.ts'
+import { openCatalog } from './catalog-settings.ts'
 import type { Config } from './config.ts'
 import { DELIVERIES_CHANNEL, EVENTS_CHANNEL, Wake } from './events/wake.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
@@ -70,7 +70,7 @@ export function compose(options: ComposeOptions) {
     database_url: options.database_url,
     feed_db,
     ...credentials,
-    catalog: loadCatalog({ file: config.CATALOG_FILE, fee_bps: config.SERVICE_FEE_PERCENT }),
+    catalog: openCatalog(config, clock),
     http_client,
     webhook_client,
     secret_box,

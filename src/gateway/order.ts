@@ -12,6 +12,7 @@ import { mintWalletId } from '../wallet/bucket.ts'
 import type { Endpoint, Hold } from '../wallet/holds.ts'
 import type { CallLedger } from '../wallet/lanes/call-ledger.ts'
 import type { SpendLimit } from '../wallet/spend-limits.ts'
+import { requireChatModel } from './chat-model.ts'
 import type { Drains } from './departure.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
@@ -106,14 +107,6 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
     max_output_tokens,
     placed_at,
   }
-}
-
-export function requireChatModel(catalog: Catalog, name: string): ChatModel {
-  const model = catalog.find(name)
-  if (model?.kind === 'chat') return model
-  throw new ApiError('model_not_found', {
-    message: `There is no chat model ${JSON.stringify(name.slice(0, 100))}.`,
-  })
 }
 
 function writesCache(request: ChatRequest): boolean {
