@@ -6,6 +6,7 @@ import { openCatalog } from './catalog-settings.ts'
 import type { Config } from './config.ts'
 import { DELIVERIES_CHANNEL, EVENTS_CHANNEL, Wake } from './events/wake.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
+import { ModelWatch } from './gateway/model-watch.ts'
 import { PriceLists } from './gateway/price-lists.ts'
 import { createProviders } from './gateway/providers.ts'
 import { RunningCalls } from './gateway/running-calls.ts'
@@ -80,6 +81,7 @@ export function compose(options: ComposeOptions) {
     delivery_wake: new Wake(db, DELIVERIES_CHANNEL),
     ...composeProcessor(config),
     upstreams: createProviders(config, http_client),
+    model_watch: new ModelWatch(),
     drains: { open: 0 },
     call_ledger: new CallLedger({
       url: options.database_url,
