@@ -17,7 +17,7 @@ const CAPABILITIES = {
   reasoning: true,
 }
 
-/** CHECK: OpenAI's limits are those of a third-party list of August 2026; the least input is window less output. */
+/** CHECK: OpenAI's limits are those of a third-party list of August 2026; the longest prompt is the window less the output. */
 const OPENAI_LIMITS = {
   context_window: 1_050_000,
   max_input_tokens: 922_000,
