@@ -54,9 +54,6 @@ test('svc catalog check exits with 0, with 1 if something is gone, with 2 if a l
   const unread = await svc(await listModels([], 401), 'check')
   assert.equal(unread.code, 2)
   assert.match(unread.stdout, /^openai: the answer is 401\n/)
-  const nobody = await svc({ SVC_MODE: 'live' }, 'check')
-  assert.equal(nobody.code, 2)
-  assert.match(nobody.stderr, /^svc: nobody can be asked/)
 })
 
 test('beside a service in sandbox mode its stand-ins are asked, and have every model', async (t) => {
@@ -75,9 +72,7 @@ test('svc catalog --help says how, and anything else is refused with the same', 
   const help = await svc({}, '--help')
   assert.equal(help.code, 0)
   assert.match(help.stdout, /^svc catalog show\n/)
-  for (const args of [['list'], ['check', '--now']]) {
-    const wrong = await svc({}, ...args)
-    assert.equal(wrong.code, 2)
-    assert.match(wrong.stderr, /svc catalog check\n/)
-  }
+  const wrong = await svc({}, 'list')
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /svc catalog check\n/)
 })
