@@ -102,14 +102,6 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
   }
 }
 
-export function requireChatModel(catalog: Catalog, name: string): ChatModel {
-  const model = catalog.find(name)
-  if (model?.kind === 'chat') return model
-  throw new ApiError('model_not_found', {
-    message: `There is no chat model ${JSON.stringify(name.slice(0, 100))}.`,
-  })
-}
-
 function writesCache(request: ChatRequest): boolean {
   return request.original.dialect === 'anthropic'
 }
