@@ -16,6 +16,7 @@ import type { Drains } from './departure.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { type GrowthTerms, mayGrow } from './hold-growth.ts'
+import { outputLimit } from './output-limit.ts'
 import type { PriceLists } from './price-lists.ts'
 import { promptTokens } from './prompt-size.ts'
 import type { RunningCall } from './running-calls.ts'
@@ -72,10 +73,7 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
   if (!address)
     throw new ApiError('provider_misconfigured', { detail: `no key for ${model.provider}` })
   const prompt_tokens = promptTokens(request, model)
-  const wanted_tokens = Math.min(
-    request.max_output_tokens ?? model.max_output_tokens,
-    model.max_output_tokens,
-  )
+  const { max_output_tokens: wanted_tokens } = outputLimit(request, model, prompt_tokens)
   const bounds = { prompt_tokens, n: request.n, cache_write: writesCache(request) }
   const wanted = { ...bounds, max_output_tokens: wanted_tokens }
   const withMarkup = (cost: bigint) => cost + markupOf(cost, payer.markup_bps)
