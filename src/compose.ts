@@ -7,7 +7,7 @@ import type { Config } from './config.ts'
 import { DELIVERIES_CHANNEL, EVENTS_CHANNEL, Wake } from './events/wake.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
 import { PriceLists } from './gateway/price-lists.ts'
-import { createProviders } from './gateway/providers.ts'
+import { createElevenlabs, createProviders } from './gateway/providers.ts'
 import { RunningCalls } from './gateway/running-calls.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
@@ -80,6 +80,8 @@ export function compose(options: ComposeOptions) {
     delivery_wake: new Wake(db, DELIVERIES_CHANNEL),
     ...composeProcessor(config),
     upstreams: createProviders(config, http_client),
+    elevenlabs: createElevenlabs(config, http_client),
+    upload_folder: path.join(config.DATA_DIR, 'uploads'),
     drains: { open: 0 },
     call_ledger: new CallLedger({
       url: options.database_url,
