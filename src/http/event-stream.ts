@@ -78,8 +78,8 @@ export class EventStream {
 
   /** For an answer that broke off in a format that has no words for it: the client sees that it is not whole. */
   cut(): void {
-    // What was written still goes out; the mark of the end does not.
-    this.#reply.raw.socket?.destroySoon()
+    // What was written in this turn still goes out; the mark of the end does not.
+    setImmediate(() => this.#reply.raw.socket?.destroySoon())
   }
 
   /** For an end that cannot wait until the client has read what was sent. */
