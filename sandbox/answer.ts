@@ -37,7 +37,14 @@ export type AnswerPlan = {
   explains_refusals: boolean
 }
 
-export type AnswerEnd = 'stop' | 'stop_sequence' | 'length' | 'tools' | 'content_filter' | 'refusal'
+export type AnswerEnd =
+  | 'stop'
+  | 'stop_sequence'
+  | 'length'
+  | 'tools'
+  | 'content_filter'
+  | 'refusal'
+  | 'odd'
 
 export type Answer = {
   seed: string
@@ -48,6 +55,8 @@ export type Answer = {
   visible_tokens: number
   end: AnswerEnd
   stop_sequence: string | null
+  /** The name of an end that nobody has heard of, when one was asked for. */
+  odd_reason: string | null
 }
 
 /** The index tells the choices of one request apart. */
@@ -56,11 +65,14 @@ export function composeAnswer(plan: AnswerPlan, index = 0): Answer {
   const reasoning_tokens = chooseReasoning(plan)
   if (reasoning_tokens > 0 && reasoning_tokens >= plan.limit_tokens) {
     // Thinking used up the whole allowance: there is an answer, it is billed, and it is empty.
-    return finish({ seed, text: '', calls: [], end: 'length' }, plan.limit_tokens)
+    return finish({ seed, text: '', calls: [], end: 'length' }, plan.limit_tokens, plan)
+  }
+  if (plan.directives.finish !== undefined) {
+    return finish({ seed, text: '', calls: [], end: 'odd' }, reasoning_tokens, plan)
   }
   const room_tokens = plan.limit_tokens - reasoning_tokens
   const draft = callTools(plan, seed, room_tokens) ?? writeText(plan, seed, room_tokens)
-  return finish(draft, reasoning_tokens)
+  return finish(draft, reasoning_tokens, plan)
 }
 
 function chooseReasoning(plan: AnswerPlan): number {
@@ -71,10 +83,11 @@ function chooseReasoning(plan: AnswerPlan): number {
 
 type Draft = Pick<Answer, 'seed' | 'text' | 'calls' | 'end'> & { stop_sequence?: string | null }
 
-function finish(draft: Draft, reasoning_tokens: number): Answer {
+function finish(draft: Draft, reasoning_tokens: number, { directives }: AnswerPlan): Answer {
   const texts = [draft.text, ...draft.calls.map((call) => call.name + call.arguments)]
   const visible_tokens = texts.reduce((sum, text) => sum + countTokens(text), 0)
-  return { stop_sequence: null, ...draft, reasoning_tokens, visible_tokens }
+  const odd_reason = directives.finish || null
+  return { stop_sequence: null, ...draft, odd_reason, reasoning_tokens, visible_tokens }
 }
 
 function callTools(plan: AnswerPlan, seed: string, room_tokens: number): Draft | undefined {

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { PromptCache } from './prompt-cache.ts'
 import { makeLetters } from './random.ts'
 import type { Outcome, Reply } from './reply.ts'
+import { type Life, lifeOf, type Retirements } from './retirement.ts'
 
 export const PROVIDERS = ['openai', 'anthropic', 'google', 'elevenlabs'] as const
 export type Provider = (typeof PROVIDERS)[number]
@@ -19,10 +20,13 @@ export type Call = {
   headers: IncomingHttpHeaders
   body: Buffer
   cache: PromptCache
+  retirements: Retirements
 }
 
 export type StandIn = {
   max_body_bytes: number
+  /** The models that can be retired here. */
+  model_ids: readonly string[]
   handle(call: Call): Outcome
   refuseTooLarge(call: Call): Reply
 }
@@ -39,6 +43,11 @@ export function readBearer(call: Call): string {
 /** Every credential is good except one that says it is not. */
 export function isRefusedKey(key: string): boolean {
   return key.toLowerCase().includes('invalid')
+}
+
+/** Whether the provider still has a model. */
+export function modelLife(call: Call, model: string): Life {
+  return lifeOf(call.retirements, call.provider, model)
 }
 
 export function requestId(call: Call, length: number): string {

@@ -10,6 +10,7 @@ export const DIRECTIVES = [
   'tool',
   'content_filter',
   'refusal',
+  'finish',
   'no_usage',
   'seconds',
   // Errors instead of an answer.

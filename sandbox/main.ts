@@ -4,11 +4,12 @@
 
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
-import { anthropicStandIn } from './anthropic.ts'
-import { elevenlabsStandIn } from './elevenlabs.ts'
-import { googleStandIn } from './google.ts'
-import { openaiStandIn } from './openai.ts'
-import { createListener, type ReceivedRequest } from './server.ts'
+import { anthropicStandIn } from './anthropic/stand-in.ts'
+import { elevenlabsStandIn } from './elevenlabs/stand-in.ts'
+import { googleStandIn } from './google/stand-in.ts'
+import { openaiStandIn } from './openai/stand-in.ts'
+import { createRetirements, parseRetirements, type Retirement } from './retirement.ts'
+import { createListener, knownModels, type ReceivedRequest, type StandIns } from './server.ts'
 import { createStripe } from './stripe/stand-in.ts'
 import type { StripeOptions } from './stripe/state.ts'
 import type { WebhookSettings } from './stripe/webhooks.ts'
@@ -23,10 +24,24 @@ const HELP = `Stand-ins for OpenAI, Anthropic, Google, ElevenLabs and Stripe.
 
 Stripe's webhooks go to STRIPE_WEBHOOK_URL, signed with STRIPE_WEBHOOK_SECRET and, for events of
 connected accounts, STRIPE_CONNECT_WEBHOOK_SECRET. STRIPE_SEED changes its ids.
+SANDBOX_RETIREMENTS retires models: openai/gpt-4=2026-10-23,google/gemini-2.0-flash=2026-06-01
 
 The test prompts are listed in docs/sandbox.md.`
 
-export type SandboxOptions = { port?: number; host?: string; stripe?: StripeOptions }
+const STAND_INS: StandIns = {
+  openai: openaiStandIn,
+  anthropic: anthropicStandIn,
+  google: googleStandIn,
+  elevenlabs: elevenlabsStandIn,
+}
+
+export type SandboxOptions = {
+  port?: number
+  host?: string
+  stripe?: StripeOptions
+  /** Models that are gone, or announced to go; none without. */
+  retirements?: readonly Retirement[]
+}
 
 export type Sandbox = {
   port: number
@@ -40,13 +55,8 @@ export type Sandbox = {
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const host = options.host ?? DEFAULT_HOST
   const stripe = createStripe(options.stripe)
-  const stand_ins = {
-    openai: openaiStandIn,
-    anthropic: anthropicStandIn,
-    google: googleStandIn,
-    elevenlabs: elevenlabsStandIn,
-  }
-  const { server, requests } = createListener(stand_ins, stripe)
+  const retirements = createRetirements(options.retirements)
+  const { server, requests } = createListener(STAND_INS, stripe, retirements)
   server.listen(options.port ?? 0, host)
   await once(server, 'listening')
   const address = server.address()
@@ -86,7 +96,12 @@ async function runAlone(args: readonly string[]): Promise<void> {
     throw new Error(`--port ${values.port}: a whole number from 0 to 65535 is allowed`)
   }
   const stripe = readStripeOptions(process.env)
-  const sandbox = await startSandbox({ port, host: values.host ?? DEFAULT_HOST, stripe })
+  const host = values.host ?? DEFAULT_HOST
+  const retirements = parseRetirements(
+    process.env['SANDBOX_RETIREMENTS'] ?? '',
+    knownModels(STAND_INS),
+  )
+  const sandbox = await startSandbox({ port, host, stripe, retirements })
   const stop = () => void sandbox.close()
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)

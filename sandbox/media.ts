@@ -28,7 +28,8 @@ export function guessSeconds(bytes: number): number {
 }
 
 export function base64Bytes(base64: string): number {
-  return Math.floor((base64.length * 3) / 4)
+  const padding = base64.endsWith('==') ? 2 : Number(base64.endsWith('='))
+  return Math.floor((base64.length * 3) / 4) - padding
 }
 
 /** Reads `data:<type>;base64,<data>`; undefined for every other address. */

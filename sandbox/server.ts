@@ -4,14 +4,17 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type Call, PROVIDERS, type Provider, type StandIn } from './call.ts'
-import { deliver, type Ending } from './deliver.ts'
+import { deliver, type Ending, type Line } from './deliver.ts'
 import { parseJson } from './json.ts'
+import { controlModels, MODEL_CONTROL_PATH } from './model-control.ts'
 import { createPromptCache, type PromptCache } from './prompt-cache.ts'
 import { jsonReply, type Outcome, plainOutcome } from './reply.ts'
+import type { KnownModels, Retirements } from './retirement.ts'
 import type { StripeStandIn } from './stripe/stand-in.ts'
 
 const MAX_REMEMBERED = 500
 const MAX_REMEMBERED_BYTES = 262_144
+const MAX_CONTROL_BYTES = 65_536
 // Longer than the pools of ordinary clients keep an idle connection, so that the client is the one
 // who closes it: the other way round gives a rare reset that looks like a fault nobody asked for.
 const KEEP_ALIVE_MS = 65_000
@@ -36,12 +39,18 @@ type Shared = {
   stand_ins: StandIns
   stripe: StripeStandIn
   cache: PromptCache
+  retirements: Retirements
   received: ReceivedRequest[]
   count: number
 }
 
-export function createListener(stand_ins: StandIns, stripe: StripeStandIn) {
-  const shared: Shared = { stand_ins, stripe, cache: createPromptCache(), received: [], count: 0 }
+export function createListener(
+  stand_ins: StandIns,
+  stripe: StripeStandIn,
+  retirements: Retirements,
+) {
+  const cache = createPromptCache()
+  const shared: Shared = { stand_ins, stripe, cache, retirements, received: [], count: 0 }
   const server: Server = createServer((request, response) => {
     answer(request, response, shared).catch((error: unknown) => {
       // A mistake of the sandbox itself must not look like a fault that somebody asked for.
@@ -67,6 +76,10 @@ async function answer(
     await shared.stripe.handle(request, url, line)
     return
   }
+  if (url.pathname === MODEL_CONTROL_PATH) {
+    await answerControl(request, line, shared)
+    return
+  }
   const provider = PROVIDERS.find((name) => url.pathname.startsWith(`/${name}/`))
   if (provider === undefined) {
     request.resume()
@@ -82,6 +95,28 @@ async function answer(
   if (body === 'too_large') request.resume()
   record.ending = await deliver(outcome, line)
   record.status = response.headersSent ? response.statusCode : null
+}
+
+async function answerControl(
+  request: IncomingMessage,
+  line: Line,
+  { stand_ins, retirements }: Shared,
+): Promise<void> {
+  const body = await readBody(request, MAX_CONTROL_BYTES)
+  if (body === 'client_left') return
+  if (body === 'too_large') request.resume()
+  const call = { method: request.method ?? 'GET', body: body.toString('utf8') }
+  await deliver(plainOutcome(controlModels(call, retirements, knownModels(stand_ins))), line)
+}
+
+export function knownModels(stand_ins: StandIns): KnownModels {
+  const { openai, anthropic, google, elevenlabs } = stand_ins
+  return {
+    openai: openai.model_ids,
+    anthropic: anthropic.model_ids,
+    google: google.model_ids,
+    elevenlabs: elevenlabs.model_ids,
+  }
 }
 
 function refuse(stand_in: StandIn, call: Call): Outcome {
@@ -101,6 +136,7 @@ function makeCall({ request, url, provider, shared }: Arrival, body: Buffer | 't
     headers: request.headers,
     body: body === 'too_large' ? Buffer.alloc(0) : body,
     cache: shared.cache,
+    retirements: shared.retirements,
   }
 }
 

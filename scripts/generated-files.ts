@@ -1,6 +1,9 @@
 // The content of every generated file, by its path.
 
 import { readFileSync } from 'node:fs'
+import type { UpstreamModel } from '../src/catalog/models.ts'
+import { CHAT_MODELS } from '../src/catalog/price-list.ts'
+import { RETIREMENTS } from '../src/catalog/successors.ts'
 import { describeSettings } from '../src/config.ts'
 import { readDocument } from '../src/document.ts'
 import { exampleEvent } from '../src/events/event-docs.ts'
@@ -12,6 +15,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     '.env.example': describeSettings(),
     'docs/connect-an-app.md': embedFiles(readFileSync('docs/connect-an-app.md', 'utf8')),
     'docs/errors.md': describeErrors(),
+    'docs/models.md': embedModels(readFileSync('docs/models.md', 'utf8')),
     'docs/openapi.json': `${JSON.stringify(await readDocument(), null, 2)}\n`,
     'docs/webhooks.md': embedEvents(embedFiles(readFileSync('docs/webhooks.md', 'utf8'))),
   }
@@ -31,6 +35,26 @@ function embedFiles(page: string): string {
     /<!-- (examples\/\S+\.ts) -->\n```ts\n.*?```\n/gs,
     (_, file: string) => `<!-- ${file} -->\n\`\`\`ts\n${readFileSync(file, 'utf8')}\`\`\`\n`,
   )
+}
+
+/** Puts the life cycle of the listed models between its two comments. */
+function embedModels(page: string): string {
+  const rows = CHAT_MODELS.map((model) => {
+    const { retires_on = '', successor } = RETIREMENTS.get(model.name) ?? {}
+    const then = successor ? [`\`${successor.upstream_id}\``, describePrices(successor)] : ['', '']
+    const cells = [`\`${model.name}\``, describePrices(model), retires_on, ...then]
+    return `| ${cells.join(' | ')} |\n`
+  })
+  const head = '| Name | Costs | Until | Then served by | at |\n|---|---|---|---|---|\n'
+  return page.replace(
+    /<!-- models -->.*<!-- \/models -->/s,
+    () => `<!-- models -->\n${head}${rows.join('')}<!-- /models -->`,
+  )
+}
+
+function describePrices({ prices }: UpstreamModel): string {
+  const listed = [prices.input, prices.cache_read, prices.output]
+  return listed.map((credits) => `$${Number(credits) / 1_000_000}`).join(' / ')
 }
 
 /** Puts the catalogue of events between its two comments. */

@@ -138,6 +138,11 @@ async function openApp(parts: Parts, options: AppOptions) {
   const routes = await collectRoutes(app, public_url)
   addAuthentication(app, { ...parts, public_url })
   const readMetrics = options.readMetrics ?? (() => metrics.registry.metrics())
-  healthRoutes(app, { ...parts, metrics_token: config.METRICS_TOKEN, readMetrics })
+  healthRoutes(app, {
+    ...parts,
+    metrics_token: config.METRICS_TOKEN,
+    readMetrics,
+    readWarnings: () => parts.model_watch.warnings(),
+  })
   return { app, routes }
 }

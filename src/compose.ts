@@ -2,10 +2,11 @@
 
 import path from 'node:path'
 import type { KnownSession } from './accounts/sessions.ts'
-import { loadCatalog } from './catalog/catalog.ts'
+import { openCatalog } from './catalog-settings.ts'
 import type { Config } from './config.ts'
 import { DELIVERIES_CHANNEL, EVENTS_CHANNEL, Wake } from './events/wake.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
+import { ModelWatch } from './gateway/model-watch.ts'
 import { PriceLists } from './gateway/price-lists.ts'
 import { createElevenlabs, createProviders } from './gateway/providers.ts'
 import { RunningCalls } from './gateway/running-calls.ts'
@@ -19,7 +20,7 @@ import { createProcessor } from './payouts/stripe-processor.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { CredentialCache } from './platform/credential-cache.ts'
 import { Db } from './platform/db.ts'
-import { createHttpClient } from './platform/http-client.ts'
+import { createHttpClient, type HttpClient } from './platform/http-client.ts'
 import { type Forgetful, InvalidationFeed } from './platform/invalidation.ts'
 import type { Log } from './platform/log.ts'
 import { createMailer } from './platform/mail.ts'
@@ -70,7 +71,7 @@ export function compose(options: ComposeOptions) {
     database_url: options.database_url,
     feed_db,
     ...credentials,
-    catalog: loadCatalog({ file: config.CATALOG_FILE, fee_bps: config.SERVICE_FEE_PERCENT }),
+    ...composeModels(config, clock, http_client),
     http_client,
     webhook_client,
     secret_box,
@@ -79,8 +80,6 @@ export function compose(options: ComposeOptions) {
     event_wake,
     delivery_wake: new Wake(db, DELIVERIES_CHANNEL),
     ...composeProcessor(config),
-    upstreams: createProviders(config, http_client),
-    elevenlabs: createElevenlabs(config, http_client),
     upload_folder: path.join(config.DATA_DIR, 'uploads'),
     drains: { open: 0 },
     call_ledger: new CallLedger({
@@ -111,6 +110,15 @@ export async function closeParts(parts: Parts): Promise<void> {
   parts.mailer.close()
   await Promise.all([parts.http_client.close(), parts.webhook_client.close()])
   await Promise.all([parts.db.close(), parts.feed_db.close()])
+}
+
+function composeModels(config: Config, clock: Clock, http_client: HttpClient) {
+  return {
+    catalog: openCatalog(config, clock),
+    upstreams: createProviders(config, http_client),
+    elevenlabs: createElevenlabs(config, http_client),
+    model_watch: new ModelWatch(),
+  }
 }
 
 /** Undefined: nobody can be paid, and nobody can top up. */

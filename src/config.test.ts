@@ -27,6 +27,7 @@ const DEFAULTS = {
   TRUST_PROXY: [],
   METRICS_TOKEN: undefined,
   LOG_LEVEL: 'info',
+  MODEL_SUCCESSORS: 'off',
 } as const
 
 const WHOLE_NUMBERS = [
@@ -85,6 +86,14 @@ describe('a setting that is not set', () => {
     const both = { PORT: '9000', PUBLIC_URL: 'https://svc.example.com' }
     assert.equal(loadConfig(both).PUBLIC_URL, 'https://svc.example.com')
   })
+})
+
+test('successors serve retired models in live mode unless they are switched off, in sandbox mode if switched on', () => {
+  const successors = (SVC_MODE: string, MODEL_SUCCESSORS = '') =>
+    loadConfig({ SVC_MODE, MODEL_SUCCESSORS }).MODEL_SUCCESSORS
+  assert.deepEqual([successors('sandbox'), successors('sandbox', 'on')], ['off', 'on'])
+  assert.deepEqual([successors('live'), successors('live', 'off')], ['on', 'off'])
+  assert.throws(() => successors('live', 'maybe'), /MODEL_SUCCESSORS="maybe" is not allowed/)
 })
 
 describe('a setting that is set', () => {

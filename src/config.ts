@@ -8,6 +8,7 @@ import {
   integer,
   limit,
   networks,
+  optionalChoice,
   optionalText,
   percent,
   type Setting,
@@ -150,6 +151,9 @@ const SETTINGS = {
     doc: 'The service’s own margin on the provider’s price.',
   }),
   CATALOG_FILE: optionalText({ doc: 'JSON that overrides or adds models and prices.' }),
+  MODEL_SUCCESSORS: optionalChoice(['on', 'off'] as const, {
+    doc: 'Whether the successor of a model that its provider has shut down serves its name, at the successor’s price. Default: on in live mode, off in sandbox mode, whose stand-ins shut nothing down. Off in live mode: such a model answers 503.',
+  }),
   SMTP_URL: url({
     protocols: ['smtp:', 'smtps:'],
     secret: true,
@@ -186,7 +190,10 @@ type Values = {
     : never
 }
 
-export type Config = Omit<Values, 'PUBLIC_URL'> & { readonly PUBLIC_URL: string }
+export type Config = Omit<Values, 'PUBLIC_URL' | 'MODEL_SUCCESSORS'> & {
+  readonly PUBLIC_URL: string
+  readonly MODEL_SUCCESSORS: 'on' | 'off'
+}
 
 export class ConfigError extends Error {}
 
@@ -203,6 +210,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   requireTopupRange(config)
   return {
     ...config,
+    MODEL_SUCCESSORS: config.MODEL_SUCCESSORS ?? (config.SVC_MODE === 'live' ? 'on' : 'off'),
     PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, ''),
   }
 }

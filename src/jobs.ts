@@ -2,6 +2,7 @@
 
 import { accountJobs } from './accounts/jobs.ts'
 import type { Parts } from './compose.ts'
+import { modelWatchJob } from './gateway/model-watch.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
 import { payoutJobs } from './payouts/jobs.ts'
@@ -32,6 +33,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
           ...topupJobs({ ...parts, wakeMailSender }),
           forgetEventsJob(parts),
           ...payoutJobs(parts),
+          modelWatchJob(parts),
         ]),
   ]
 }

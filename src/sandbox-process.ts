@@ -4,7 +4,7 @@
 import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from './config.ts'
@@ -17,6 +17,8 @@ const SANDBOX_KEY = 'sandbox'
 export const SANDBOX_STRIPE_KEY = 'sk_test_sandbox'
 /** In DATA_DIR, for commands beside the service: where the stand-in of Stripe is. */
 export const SANDBOX_ADDRESS_FILE = 'sandbox-stripe-url'
+/** The same for all stand-ins, as JSON. */
+const SANDBOX_URLS_FILE = 'sandbox-urls.json'
 const SET_UP_LIMIT_MS = 10_000
 
 type ProviderConfig = Pick<
@@ -70,6 +72,7 @@ export async function startSandboxProcess(config: Config, log: Log): Promise<Wit
   died.catch(() => {})
   mkdirSync(config.DATA_DIR, { recursive: true })
   writeFileSync(path.join(config.DATA_DIR, SANDBOX_ADDRESS_FILE), `${urls.stripe}\n`)
+  writeFileSync(path.join(config.DATA_DIR, SANDBOX_URLS_FILE), `${JSON.stringify(urls)}\n`)
   let closing = false
   child.once('exit', () => {
     if (!closing) log.error('the sandbox ended: models without a credential do not answer')
@@ -89,6 +92,14 @@ export async function startSandboxProcess(config: Config, log: Log): Promise<Wit
     })
   }
   return { config: { ...config, ...sandboxSettings(config, urls, secrets) }, announce, close }
+}
+
+/** For a command beside a service that may run: settings that lead to its stand-ins. */
+export function joinSandbox(config: Config): Config {
+  const file = path.join(config.DATA_DIR, SANDBOX_URLS_FILE)
+  if (config.SVC_MODE !== 'sandbox' || !existsSync(file)) return config
+  const known: Partial<SandboxUrls> = JSON.parse(readFileSync(file, 'utf8'))
+  return { ...config, ...sandboxSettings(config, { ...NO_URLS, ...known }, NO_SECRETS) }
 }
 
 async function setUpStripe(urls: SandboxUrls, path: string, body: object): Promise<void> {

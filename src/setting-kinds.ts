@@ -95,6 +95,14 @@ export function choice<const Value extends string>(
   }
 }
 
+/** Without a fallback of its own: another setting says what it is. */
+export function optionalChoice<const Value extends string>(
+  values: readonly [Value, ...Value[]],
+  options: { doc: string },
+): Setting<Value | undefined> {
+  return { ...choice(values, options), fallback: undefined }
+}
+
 export function url(options: {
   protocols: readonly string[]
   doc: string

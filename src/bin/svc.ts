@@ -17,6 +17,7 @@ import { migrate, missingMigrations } from '../platform/migrate.ts'
 import { isUuid } from '../platform/tokens.ts'
 import { bucketOf, mintWalletId } from '../wallet/bucket.ts'
 import { grantCredits } from '../wallet/postings.ts'
+import { CATALOG_USAGE, runCatalogCommand } from './catalog-commands.ts'
 import { LEDGER_USAGE, runLedgerCommand } from './ledger-commands.ts'
 import { PAYOUTS_USAGE, runPayoutsCommand } from './payout-commands.ts'
 import { describeStartFault, serve } from './server.ts'
@@ -101,6 +102,12 @@ const COMMANDS: Record<string, Command> = {
     summary: 'Pay developers, and see what was paid; `svc payouts --help` says how.',
     takes_options: true,
     run: (args) => runPayoutsCommand(args, withParts),
+  },
+  catalog: {
+    usage: CATALOG_USAGE,
+    summary: 'What serves each model and what it costs; whether the providers still have it.',
+    takes_options: true,
+    run: runCatalogCommand,
   },
   sandbox: {
     usage: 'svc sandbox [--port <port>]',

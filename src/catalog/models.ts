@@ -13,15 +13,8 @@ export type TokenPrices = {
   output: bigint
 }
 
-export type ChatModel = {
-  kind: 'chat'
-  /** Public name: what clients send and see. */
-  name: string
-  /** For people, in lists; without one the name is shown. */
-  display_name?: string
-  /** The day the model came out, as YYYY-MM-DD. */
-  created?: string
-  provider: Exclude<Provider, 'elevenlabs'>
+/** What is called upstream: at which price, within which limits. */
+export type UpstreamModel = {
   /** What is sent to the provider. */
   upstream_id: string
   prices: TokenPrices
@@ -46,6 +39,25 @@ export type ChatModel = {
   on_disconnect: 'cancel' | 'drain'
 }
 
+export type ChatModel = UpstreamModel & {
+  kind: 'chat'
+  /** Public name: what clients send and see. */
+  name: string
+  /** Further names that clients may send: those of other gateways and of the providers' own clients. */
+  aliases?: readonly string[]
+  /** For people, in lists; without one the name is shown. */
+  display_name?: string
+  /** The day the model came out, as YYYY-MM-DD. */
+  created?: string
+  provider: Exclude<Provider, 'elevenlabs'>
+  /** The day, in UTC, on which the provider shuts the model down, as YYYY-MM-DD. */
+  retires_on?: string
+  /** What serves the name from that day on. */
+  successor?: UpstreamModel
+  /** Set by the catalog: that day has come, and nothing takes the model's place. */
+  retired?: true
+}
+
 export const AUDIO_KINDS = ['speech', 'transcription', 'sound'] as const
 
 /** What is counted: characters (code points) spoken, hours heard, sounds made. */
@@ -58,6 +70,7 @@ export const AUDIO_UNITS = {
 export type AudioModel = {
   kind: (typeof AUDIO_KINDS)[number]
   name: string
+  aliases?: readonly string[]
   display_name?: string
   created?: string
   provider: 'elevenlabs'
@@ -70,11 +83,20 @@ export type AudioModel = {
 
 export type Model = ChatModel | AudioModel
 
+/**
+ * What becomes of a model whose provider has shut it down: `succeed` lets its successor serve the name, `refuse`
+ * does not, and `ignore` is for stand-ins, which never shut anything down.
+ */
+export type RetirementRule = 'succeed' | 'refuse' | 'ignore'
+
 export type Catalog = {
-  /** By public name, exactly. */
+  readonly retirement_rule: RetirementRule
+  /** By public name or alias, exactly, as the model is served now: one object until a retirement changes it. */
   find(name: string): Model | undefined
   /** In the order of the price list; added models last. */
   list(): readonly Model[]
+  /** For a name that is not known: the public name it is most like. `kind`: only of such models. */
+  nearest(name: string, kind?: Model['kind']): string | undefined
 }
 
 /**

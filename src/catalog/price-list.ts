@@ -28,7 +28,9 @@ const GPT_5_IMAGE = { low: 70, high: 70 + 8 * 140 }
 /** 1,536 patches at most, each counted 1.62 times. */
 const GPT_5_MINI_IMAGE = { low: 2_489, high: 2_489 }
 const CLAUDE_IMAGE = { low: 1_600, high: 1_600 }
-const GEMINI_IMAGE = { low: 258, high: 12 * 258 }
+// Scaled to 3,072 pixels at most and cut into tiles of two thirds of its shorter side, 256 to 768 pixels: up to 24,
+// and the whole picture once more. Google has no low detail.
+const GEMINI_IMAGE = { low: 25 * 258, high: 25 * 258 }
 
 export const CHAT_MODELS: readonly ChatModel[] = [
   {

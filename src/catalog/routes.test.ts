@@ -19,6 +19,9 @@ const GPT_4O_MINI = {
   max_output_tokens: 16_384,
   pricing: { unit: 'token', input: 150_000, cached_input: 75_000, output: 600_000 },
   modalities: { input: ['text', 'image', 'file'], output: ['text'] },
+  served_by: 'gpt-4o-mini',
+  deprecated: true,
+  retires_on: '2027-01-14',
 }
 
 const CLAUDE_SONNET = {
@@ -28,7 +31,12 @@ const CLAUDE_SONNET = {
   created_at: '2025-05-22T00:00:00.000Z',
   max_input_tokens: 200_000,
   max_tokens: 64_000,
+  served_by: 'claude-sonnet-4-20250514',
+  deprecated: true,
+  retires_on: '2026-06-15',
 }
+
+const aliasesOf = (name: string) => catalog.find(name)?.aliases
 
 type Listed = { id: string }
 
@@ -64,12 +72,31 @@ test('with an anthropic-version header it is Anthropic’s list', async () => {
 })
 
 test('one model, with the slash of its name as it is or escaped, in both shapes', async () => {
-  assert.deepEqual((await read('/v1/models/gpt-4o-mini')).json(), GPT_4O_MINI)
+  const described = { ...GPT_4O_MINI, aliases: aliasesOf('gpt-4o-mini') }
+  assert.deepEqual((await read('/v1/models/gpt-4o-mini')).json(), described)
   for (const id of ['anthropic/claude-sonnet-4', 'anthropic%2Fclaude-sonnet-4']) {
     const openai = (await read(`/v1/models/${id}`)).json()
     assert.deepEqual([openai.id, openai.object], ['anthropic/claude-sonnet-4', 'model'])
-    assert.deepEqual((await read(`/v1/models/${id}`, ANTHROPIC)).json(), CLAUDE_SONNET)
+    assert.deepEqual((await read(`/v1/models/${id}`, ANTHROPIC)).json(), {
+      ...CLAUDE_SONNET,
+      aliases: aliasesOf('anthropic/claude-sonnet-4'),
+    })
   }
+})
+
+test('a model is found by each of its aliases, and answers with its public name', async () => {
+  for (const id of ['claude-sonnet-4-0', 'anthropic/claude-sonnet-4-20250514']) {
+    const found = (await read(`/v1/models/${id}`)).json<{ id: string; aliases: string[] }>()
+    assert.equal(found.id, 'anthropic/claude-sonnet-4')
+    assert.ok(found.aliases.includes(id))
+  }
+  const { data } = (await read('/v1/models')).json<{ data: object[] }>()
+  assert.ok(data.every((model) => !('aliases' in model)))
+})
+
+test('a name that is nearly right is told which one is', async () => {
+  const { error } = (await read('/v1/models/gpt-4o-minni')).json<{ error: { hint: string } }>()
+  assert.match(error.hint, /^Did you mean "gpt-4o-mini"\?/)
 })
 
 test('audio models say in which unit they are priced', async () => {

@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
-import { ApiError } from '../platform/errors.ts'
 import { AUDIO_UNITS, type Catalog, type ChatModel, type Model } from './models.ts'
+import { unknownModel } from './unknown-model.ts'
 
 /** For models that a catalog file adds without a date. */
 const CREATED_UNKNOWN = '2026-01-01'
@@ -17,6 +17,29 @@ const Modalities = Type.Array(Type.Enum([...MODALITIES]))
 
 // Numbers, exact below 2^53: the serialiser takes bigint only where there is one shape to choose from.
 const Price = Type.Integer({ examples: [150_000] })
+
+const LifeCycle = {
+  served_by: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'What the provider calls the model that answers now; null where its provider has shut it down and nothing else answers.',
+    examples: ['gpt-4o-mini'],
+  }),
+  deprecated: Type.Boolean({
+    description: 'Whether the day is known on which its provider shuts the model down.',
+    examples: [true],
+  }),
+  retires_on: Type.Union([Type.String({ format: 'date' }), Type.Null()], {
+    description:
+      'That day, in UTC. From then on the name is served by another model, at the price of that one.',
+    examples: ['2027-01-14'],
+  }),
+  aliases: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Further names of the model. Only where one model is described.',
+      examples: [['openai/gpt-4o-mini', 'gpt-4o-mini-2024-07-18']],
+    }),
+  ),
+}
 
 const OpenAiModel = Type.Object(
   {
@@ -36,6 +59,7 @@ const OpenAiModel = Type.Object(
       { description: 'Credits per million units; 1,000,000 credits are $1.00.' },
     ),
     modalities: Type.Object({ input: Modalities, output: Modalities }),
+    ...LifeCycle,
   },
   { description: 'As OpenAI describes a model.' },
 )
@@ -48,6 +72,7 @@ const AnthropicModel = Type.Object(
     created_at: Timestamp,
     max_input_tokens: Type.Optional(Type.Integer({ examples: [200_000] })),
     max_tokens: Type.Optional(Type.Integer({ examples: [64_000] })),
+    ...LifeCycle,
   },
   { description: 'As Anthropic describes a model: with an `anthropic-version` header.' },
 )
@@ -71,8 +96,9 @@ export function catalogRoutes(app: App, parts: { catalog: Catalog }): void {
   const { catalog } = parts
   const describe = (request: FastifyRequest, id: string) => {
     const model = catalog.find(id)
-    if (!model) throw new ApiError('model_not_found', { message: noSuchModel(id) })
-    return isAnthropic(request) ? toAnthropic(model) : toOpenAi(model)
+    if (!model) throw unknownModel(catalog, id)
+    const aliases = [...(model.aliases ?? [])]
+    return { ...(isAnthropic(request) ? toAnthropic(model) : toOpenAi(model)), aliases }
   }
   app.get(
     '/v1/models',
@@ -82,7 +108,8 @@ export function catalogRoutes(app: App, parts: { catalog: Catalog }): void {
         tags: ['Models'],
         operationId: 'list_models',
         summary: 'List models',
-        description: 'Every model, with its limits and prices. Needs no credential.',
+        description:
+          'Every model, with its limits and what it costs now. Needs no credential. Providers shut models down; names stay, served by a successor at its own price: `served_by` and `retires_on` say so.',
         headers: Headers,
         response: { 200: Type.Union([OpenAiList, AnthropicList]) },
       },
@@ -97,7 +124,8 @@ export function catalogRoutes(app: App, parts: { catalog: Catalog }): void {
         tags: ['Models'],
         operationId: 'model',
         summary: 'Describe a model',
-        description: 'The slash of a name may be sent as it is or as `%2F`.',
+        description:
+          'By its name or any of its aliases. The slash of a name may be sent as it is or as `%2F`.',
         params: Type.Object({ id: Type.String({ examples: ['gpt-4o-mini'] }) }),
         headers: Headers,
         response: { 200: Type.Union([OpenAiModel, AnthropicModel]) },
@@ -151,6 +179,7 @@ function toOpenAi(model: Model): Static<typeof OpenAiModel> {
     }),
     pricing: pricingOf(model),
     modalities: modalitiesOf(model),
+    ...lifeCycleOf(model),
   }
 }
 
@@ -164,6 +193,16 @@ function toAnthropic(model: Model): Static<typeof AnthropicModel> {
       max_input_tokens: model.max_input_tokens ?? model.context_window,
       max_tokens: model.max_output_tokens,
     }),
+    ...lifeCycleOf(model),
+  }
+}
+
+function lifeCycleOf(model: Model) {
+  const { retires_on, retired }: Partial<ChatModel> = model.kind === 'chat' ? model : {}
+  return {
+    served_by: retired ? null : model.upstream_id,
+    deprecated: retires_on !== undefined,
+    retires_on: retires_on ?? null,
   }
 }
 
@@ -202,8 +241,4 @@ function inputsOf(capabilities: ChatModel['capabilities']): Modality[] {
   const { images: image, files: file, audio_input: audio } = capabilities
   const takes: Record<Modality, boolean> = { text: true, image, file, audio }
   return MODALITIES.filter((modality) => takes[modality])
-}
-
-function noSuchModel(id: string): string {
-  return `There is no model ${JSON.stringify(id.slice(0, 100))}.`
 }

@@ -2,7 +2,7 @@
 // to a whole credit per million units, so the margin is never less than what was set.
 
 import { divideRoundUp } from '../platform/money.ts'
-import type { Model, TokenPrices } from './models.ts'
+import type { Model, TokenPrices, UpstreamModel } from './models.ts'
 
 const BASIS_POINTS = 10_000n
 
@@ -13,15 +13,26 @@ export function addServiceFee(models: readonly Model[], fee_bps: number): readon
     divideRoundUp(price * (BASIS_POINTS + BigInt(fee_bps)), BASIS_POINTS)
   return models.map((model) => {
     if (model.kind !== 'chat') return { ...model, price: raise(model.price) }
-    const { long_prompt } = model
+    const { successor } = model
     return {
-      ...model,
-      prices: raiseAll(model.prices, raise),
-      ...(long_prompt && {
-        long_prompt: { ...long_prompt, prices: raiseAll(long_prompt.prices, raise) },
-      }),
+      ...raiseModel(model, raise),
+      ...(successor && { successor: raiseModel(successor, raise) }),
     }
   })
+}
+
+function raiseModel<Priced extends UpstreamModel>(
+  model: Priced,
+  raise: (price: bigint) => bigint,
+): Priced {
+  const { long_prompt } = model
+  return {
+    ...model,
+    prices: raiseAll(model.prices, raise),
+    ...(long_prompt && {
+      long_prompt: { ...long_prompt, prices: raiseAll(long_prompt.prices, raise) },
+    }),
+  }
 }
 
 function raiseAll(prices: TokenPrices, raise: (price: bigint) => bigint): TokenPrices {

@@ -8,17 +8,17 @@ import { type ChatModel, disconnectPolicy } from '../catalog/models.ts'
 import { type CallBounds, markupOf, priceUsage, quoteMaximum } from '../catalog/pricing.ts'
 import type { CallSignal } from '../platform/http-call.ts'
 import type { Growth } from '../wallet/holds.ts'
+import { citedBlocks } from './citations.ts'
 import type { ChatRequest, ClientDialect } from './dialects/chat-types.ts'
 import type { Meter } from './meter.ts'
 import type { ChatCall, ChatParts, Order } from './order.ts'
 import { mayThink } from './upstreams/capabilities.ts'
-import { type JsonRecord, listOf, recordOf } from './upstreams/json-values.ts'
 
 /** What is asked for ahead: our count may be a tenth too low, and a few more tokens come meanwhile. */
 const AHEAD_PERCENT = 125
 const AHEAD_TOKENS = 64
 /** No character counts for more, so this many fewer need not be counted. */
-const TOKENS_PER_CHARACTER_MAX = 2
+const TOKENS_PER_CHARACTER_MAX = 3
 /** How long an answer waits for calls that run beside it; compose.ts gives it to every call. */
 export const GROWTH_WAIT_MS = 20_000
 /** Where the ledger does not answer: longer than a failover takes. */
@@ -48,22 +48,15 @@ export function mayGrow(
   const policy = disconnectPolicy(model, { reasons: mayThink(request), stream: true })
   // Rejected tokens of a prediction are paid for and never seen.
   if (policy !== 'cancel' || n > 1 || body['prediction'] !== undefined) return false
-  return stream || dialect !== upstream_dialect || !needsOwnReply(body)
+  return stream || dialect !== upstream_dialect || !needsOwnReply(original)
 }
 
 /** Whether something is asked for that only the provider's own JSON can carry. */
-function needsOwnReply(body: JsonRecord): boolean {
+function needsOwnReply(original: ChatRequest['original']): boolean {
+  const { body } = original
   // A seed is of use only together with the fingerprint of the system.
   if (body['logprobs'] === true || body['seed'] !== undefined) return true
-  return listOf(body['messages']).some((message) => hasCitations(recordOf(message)['content']))
-}
-
-function hasCitations(content: unknown): boolean {
-  return listOf(content).some((item) => {
-    const block = recordOf(item)
-    if (recordOf(block['citations'])['enabled'] === true) return true
-    return block['type'] === 'tool_result' && hasCitations(block['content'])
-  })
+  return citedBlocks(original).length > 0
 }
 
 export class HoldGrowth {

@@ -5,7 +5,6 @@ import type { Catalog, ChatModel } from '../catalog/models.ts'
 import { affordableOutput, markupOf, quoteMaximum, quoteMinimum } from '../catalog/pricing.ts'
 import type { KeyPrincipal } from '../http/access.ts'
 import type { Clock } from '../platform/clock.ts'
-import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { mintWalletId } from '../wallet/bucket.ts'
@@ -16,6 +15,7 @@ import type { Drains } from './call-lifetime.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { type GrowthTerms, mayGrow } from './hold-growth.ts'
+import { outputLimit } from './output-limit.ts'
 import type { Plan } from './plan.ts'
 import type { PriceLists } from './price-lists.ts'
 import { promptTokens } from './prompt-size.ts'
@@ -60,6 +60,8 @@ export type Order = Plan & {
   /** Whether the provider is asked for a stream: also for a client that is not, where the hold grows. */
   stream: boolean
   max_output_tokens: number
+  /** Whether the provider is told: not where its own limit is the same. */
+  sends_limit: boolean
   placed_at: Date
 }
 
@@ -68,10 +70,8 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
   const { request, payer, plan } = call
   const { model, upstream } = plan
   const prompt_tokens = promptTokens(request, model)
-  const wanted_tokens = Math.min(
-    request.max_output_tokens ?? model.max_output_tokens,
-    model.max_output_tokens,
-  )
+  const limit = outputLimit(request, model, prompt_tokens)
+  const wanted_tokens = limit.max_output_tokens
   const bounds = { prompt_tokens, n: request.n, cache_write: writesCache(request) }
   const wanted = { ...bounds, max_output_tokens: wanted_tokens }
   const withMarkup = (cost: bigint) => cost + markupOf(cost, payer.markup_bps)
@@ -98,16 +98,9 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
     growth: grows ? { bounds, max_credits } : undefined,
     stream: request.stream || grows,
     max_output_tokens,
+    sends_limit: limit.send || max_output_tokens < wanted_tokens,
     placed_at,
   }
-}
-
-export function requireChatModel(catalog: Catalog, name: string): ChatModel {
-  const model = catalog.find(name)
-  if (model?.kind === 'chat') return model
-  throw new ApiError('model_not_found', {
-    message: `There is no chat model ${JSON.stringify(name.slice(0, 100))}.`,
-  })
 }
 
 function writesCache(request: ChatRequest): boolean {

@@ -4,10 +4,11 @@
 import type { Payer } from '../access/payer.ts'
 import type { ChatModel } from '../catalog/models.ts'
 import { ApiError } from '../platform/errors.ts'
+import { requireChatModel } from './chat-model.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { judgeFields } from './dialects/field-rules.ts'
-import { type ChatParts, requireChatModel } from './order.ts'
+import type { ChatParts } from './order.ts'
 import type { PreparedCall, Upstream, UpstreamAddress } from './upstreams/contract.ts'
 
 /** A header is short, and a body has as many fields as its sender likes. */

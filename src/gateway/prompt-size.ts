@@ -3,7 +3,9 @@
 // the request, and never more than the model can take, because beyond that the provider refuses the call.
 
 import type { ChatModel } from '../catalog/models.ts'
-import { type Accuracy, estimateTokens } from './token-count.ts'
+import { citingTokens } from './citations.ts'
+import type { ChatRequest } from './dialects/chat-types.ts'
+import { estimateTokens, type Accuracy as TextAccuracy, type Vocabulary } from './token-count.ts'
 
 /** The parts of a neutral chat request that count as prompt. */
 export type Prompt = {
@@ -18,6 +20,7 @@ export type Prompt = {
     | { readonly kind: 'text' | 'json_object' }
     | { readonly kind: 'json_schema'; readonly schema: unknown }
     | undefined
+  readonly original?: ChatRequest['original']
 }
 
 type MediaSource =
@@ -25,7 +28,11 @@ type MediaSource =
   | { readonly kind: 'url'; readonly url: string }
 
 type PromptPart =
-  | { readonly kind: 'text' | 'refusal' | 'thinking'; readonly text: string }
+  | {
+      readonly kind: 'text' | 'refusal' | 'thinking'
+      readonly text: string
+      readonly signature?: string
+    }
   | { readonly kind: 'redacted_thinking'; readonly data: string }
   | {
       readonly kind: 'image'
@@ -34,20 +41,31 @@ type PromptPart =
     }
   | { readonly kind: 'file'; readonly source: MediaSource; readonly name?: string }
   | { readonly kind: 'audio'; readonly source: MediaSource }
-  | { readonly kind: 'tool_call'; readonly name: string; readonly input: unknown }
+  | {
+      readonly kind: 'tool_call'
+      readonly name: string
+      readonly input: unknown
+      readonly signature?: string
+    }
   | { readonly kind: 'tool_result'; readonly content: readonly PromptPart[] }
 
 type Provider = ChatModel['provider']
 
-type Ruler = { readonly model: ChatModel; readonly accuracy: Accuracy }
+type Accuracy = Exclude<TextAccuracy, 'cautious'>
 
-/** Other tokenizers against o200k, which the counts are fitted to. */
-const PERCENT_OF_O200K: Record<Accuracy, Record<Provider, number>> = {
-  safe: { openai: 100, anthropic: 125, google: 110 },
-  close: { openai: 100, anthropic: 115, google: 100 },
+type Ruler = {
+  readonly model: ChatModel
+  readonly accuracy: Accuracy
+  readonly vocabulary: Vocabulary
 }
 
-const CAUTIOUS_PERCENT_OF_SAFE = 40
+/** Other tokenizers against those of OpenAI, which the counts are fitted to. */
+const PERCENT_OF_O200K: Record<Accuracy, Record<Provider, number>> = {
+  safe: { openai: 100, anthropic: 125, google: 110 },
+  close: { openai: 100, anthropic: 115, google: 110 },
+}
+/** OpenAI's models before gpt-4o. */
+const OLDER_OPENAI = /^gpt-(3\.5|4(-|$))/
 
 const TOKENS_PER_CALL = { safe: 16, close: 3 }
 const TOKENS_PER_PART = { safe: 8, close: 2 }
@@ -55,6 +73,11 @@ const TOKENS_PER_TOOL = { safe: 16, close: 8 }
 /** The instructions that come with the first tool; a schema for the answer may be sent as one. */
 const TOOL_PREAMBLE_TOKENS: Record<Provider, number> = { openai: 32, anthropic: 550, google: 32 }
 const IMAGE_TOKENS = { low: 1_600, high: 1_600 }
+/** Of the most that a picture counts for; Google's are cut into tiles, seldom into as many as can be. */
+const IMAGE_PERCENT: Record<Accuracy, Record<Provider, number>> = {
+  safe: { openai: 100, anthropic: 100, google: 100 },
+  close: { openai: 100, anthropic: 100, google: 50 },
+}
 /** Pages a provider takes, times what it counts for one: its text and its picture. */
 const FILE_TOKENS_MAX: Record<Provider, number> = {
   openai: 100 * 3_000,
@@ -65,7 +88,17 @@ const FILE_BYTES_PER_TOKEN = { safe: 1, close: 20 }
 const FILE_TOKENS_TYPICAL = 10 * 2_000
 /** 32 tokens a second, at the lowest bit rate that speech is sent with. */
 const AUDIO_BYTES_PER_TOKEN = 24
-const REDACTED_CHARACTERS_PER_TOKEN = 3
+/**
+ * Tokens of a hundred characters of base64 that prove a thought to the provider that made it: Google counts them as
+ * text, Anthropic counts the thought inside, and OpenAI is sent none.
+ */
+const SIGNATURE_PERCENT: Record<Accuracy, Record<Provider, number>> = {
+  safe: { openai: 0, anthropic: 50, google: 100 },
+  close: { openai: 0, anthropic: 20, google: 65 },
+}
+const REDACTED_PERCENT = { safe: 50, close: 33 }
+/** A character that a client has written as \uXXXX is four tokens. */
+const TOKENS_PER_ESCAPED_BYTE = 2
 
 /** `safe`: an upper estimate, for the hold. `close`: for charging. */
 export function promptTokens(
@@ -74,63 +107,77 @@ export function promptTokens(
   accuracy: Accuracy = 'safe',
 ): number {
   const parts = [...prompt.system, ...prompt.messages.flatMap((message) => message.content)]
-  const ruler = { model, accuracy }
+  const ruler = { model, accuracy, vocabulary: vocabularyOf(model) }
   const text_tokens =
     TOKENS_PER_CALL[accuracy] +
     TOKENS_PER_PART[accuracy] * prompt.messages.length +
-    sum(parts, (part) => textTokens(part, accuracy)) +
+    sum(parts, (part) => textTokens(part, ruler)) +
     toolTokens(prompt, ruler)
   const tokens =
     percentOf(text_tokens, PERCENT_OF_O200K[accuracy][model.provider]) +
-    sum(parts, (part) => mediaTokens(part, ruler))
+    sum(parts, (part) => mediaTokens(part, ruler)) +
+    (model.provider === 'anthropic' ? citingTokens(prompt.original, accuracy) : 0)
   return Math.min(tokens, model.max_input_tokens ?? model.context_window)
 }
 
 /** A close estimate, for what a provider produced and never counted for us. Gather short pieces first. */
 export function countTokens(text: string, model?: ChatModel): number {
-  return percentOf(
-    estimateTokens(text, 'close'),
-    model ? PERCENT_OF_O200K.close[model.provider] : 100,
-  )
+  return model ? outputTokens(text, model, 'close') : estimateTokens(text, 'close')
 }
 
 /**
  * As close, but not as low where a text is such that no tokenizer can shorten it: for output that is covered by a
- * hold while it comes. On ordinary text `safe` is a little more than twice `close`.
+ * hold while it comes.
  */
 export function countTokensCautiously(text: string, model: ChatModel): number {
-  const safe = percentOf(estimateTokens(text, 'safe'), PERCENT_OF_O200K.safe[model.provider])
-  return Math.max(countTokens(text, model), percentOf(safe, CAUTIOUS_PERCENT_OF_SAFE))
+  return Math.max(countTokens(text, model), outputTokens(text, model, 'cautious'))
 }
 
-function textTokens(part: PromptPart, accuracy: Accuracy): number {
+function outputTokens(text: string, model: ChatModel, accuracy: 'close' | 'cautious'): number {
+  const tokens = estimateTokens(text, accuracy, vocabularyOf(model))
+  return percentOf(tokens, PERCENT_OF_O200K.close[model.provider])
+}
+
+function vocabularyOf({ provider, upstream_id }: ChatModel): Vocabulary {
+  return provider === 'anthropic' || OLDER_OPENAI.test(upstream_id) ? 'small' : 'large'
+}
+
+function textTokens(part: PromptPart, ruler: Ruler): number {
+  const { accuracy } = ruler
+  const measure = (text: string) => estimateTokens(text, accuracy, ruler.vocabulary)
   switch (part.kind) {
     case 'text':
     case 'refusal':
     case 'thinking':
-      return TOKENS_PER_PART[accuracy] + estimateTokens(part.text, accuracy)
+      return TOKENS_PER_PART[accuracy] + measure(part.text) + signatureTokens(part, ruler)
     case 'redacted_thinking':
-      return TOKENS_PER_PART[accuracy] + Math.ceil(part.data.length / REDACTED_CHARACTERS_PER_TOKEN)
+      return TOKENS_PER_PART[accuracy] + percentOf(part.data.length, REDACTED_PERCENT[accuracy])
     case 'tool_call':
       return (
         TOKENS_PER_TOOL[accuracy] +
-        estimateTokens(part.name, accuracy) +
-        jsonTokens(part.input, accuracy)
+        measure(part.name) +
+        jsonTokens(part.input, { ...ruler, escaped: ruler.model.provider === 'openai' }) +
+        signatureTokens(part, ruler)
       )
     case 'tool_result':
-      return TOKENS_PER_TOOL[accuracy] + sum(part.content, (inner) => textTokens(inner, accuracy))
+      return TOKENS_PER_TOOL[accuracy] + sum(part.content, (inner) => textTokens(inner, ruler))
     case 'file':
-      return TOKENS_PER_PART[accuracy] + estimateTokens(part.name ?? '', accuracy)
+      return TOKENS_PER_PART[accuracy] + measure(part.name ?? '')
     case 'image':
     case 'audio':
       return TOKENS_PER_PART[accuracy]
   }
 }
 
+function signatureTokens(part: { readonly signature?: string }, ruler: Ruler): number {
+  const percent = SIGNATURE_PERCENT[ruler.accuracy][ruler.model.provider]
+  return percentOf(part.signature?.length ?? 0, percent)
+}
+
 function mediaTokens(part: PromptPart, ruler: Ruler): number {
   switch (part.kind) {
     case 'image':
-      return (ruler.model.image_tokens ?? IMAGE_TOKENS)[part.detail === 'low' ? 'low' : 'high']
+      return imageTokens(part.detail === 'low' ? 'low' : 'high', ruler)
     case 'file':
       return fileTokens(part.source, ruler)
     case 'audio':
@@ -148,6 +195,11 @@ function mediaTokens(part: PromptPart, ruler: Ruler): number {
   }
 }
 
+function imageTokens(detail: 'low' | 'high', { model, accuracy }: Ruler): number {
+  const most = (model.image_tokens ?? IMAGE_TOKENS)[detail]
+  return percentOf(most, IMAGE_PERCENT[accuracy][model.provider])
+}
+
 // A dense page of compressed text is about as many bytes as its text and picture are tokens. The pages of a
 // scan are larger by far and hit the limit, which is dear but safe: only the provider knows how many they are.
 function fileTokens(source: MediaSource, { model, accuracy }: Ruler): number {
@@ -160,36 +212,44 @@ function decodedBytes(base64: string): number {
   return Math.ceil((base64.length * 3) / 4)
 }
 
-function toolTokens(prompt: Prompt, { model, accuracy }: Ruler): number {
+function toolTokens(prompt: Prompt, ruler: Ruler): number {
   const { tools, response_format: format } = prompt
+  const { model, accuracy, vocabulary } = ruler
   const per_tool = TOKENS_PER_TOOL[accuracy]
-  const schema = format?.kind === 'json_schema' ? per_tool + jsonTokens(format.schema, accuracy) : 0
+  const schema = format?.kind === 'json_schema' ? per_tool + jsonTokens(format.schema, ruler) : 0
   const preamble = tools.length > 0 || schema > 0 ? TOOL_PREAMBLE_TOKENS[model.provider] : 0
   const described = sum(
     tools,
     (tool) =>
       per_tool +
-      estimateTokens(tool.name, accuracy) +
-      estimateTokens(tool.description ?? '', accuracy) +
-      jsonTokens(tool.parameters, accuracy),
+      estimateTokens(tool.name, accuracy, vocabulary) +
+      estimateTokens(tool.description ?? '', accuracy, vocabulary) +
+      jsonTokens(tool.parameters, ruler),
   )
   return preamble + schema + described
 }
 
 /** As text, without writing it: a loop, so that no depth of nesting exhausts the stack. */
-function jsonTokens(value: unknown, accuracy: Accuracy): number {
+function jsonTokens(
+  value: unknown,
+  { accuracy, vocabulary, escaped }: Ruler & { escaped?: boolean },
+): number {
+  const measure = (text: string) => {
+    const escapes = escaped && accuracy === 'safe' ? Buffer.byteLength(text) - text.length : 0
+    return estimateTokens(text, accuracy, vocabulary) + TOKENS_PER_ESCAPED_BYTE * escapes
+  }
   const open: unknown[] = [value]
   let tokens = 0
   while (open.length > 0) {
     const next = open.pop()
     // Brackets, quotes and commas; a word such as true is one token.
     tokens += accuracy === 'safe' ? 2 : 1
-    if (typeof next === 'string') tokens += estimateTokens(next, accuracy)
-    else if (typeof next === 'number') tokens += estimateTokens(String(next), accuracy)
+    if (typeof next === 'string') tokens += measure(next)
+    else if (typeof next === 'number') tokens += measure(String(next))
     else if (Array.isArray(next)) for (const item of next) open.push(item)
     else if (typeof next === 'object' && next !== null) {
       for (const [key, item] of Object.entries(next)) {
-        tokens += (accuracy === 'safe' ? 2 : 1) + estimateTokens(key, accuracy)
+        tokens += (accuracy === 'safe' ? 2 : 1) + measure(key)
         open.push(item)
       }
     }

@@ -64,9 +64,10 @@ export class ProviderAnswer {
       this.#fault = came_first === 'client' ? clientLeft(detail) : serviceStopped(false)
       return
     }
-    const { max_output_tokens, stream, address } = order
+    const { max_output_tokens, sends_limit, stream, address } = order
+    const terms = { max_output_tokens, sends_limit, stream, address, signal }
     try {
-      this.#reply = await order.prepared.open({ max_output_tokens, stream, address, signal })
+      this.#reply = await order.prepared.open(terms)
       this.#frames = this.#reply.frames[Symbol.asyncIterator]()
     } catch (error) {
       this.#fail(error)

@@ -8,10 +8,11 @@ import { EventStream } from '../http/event-stream.ts'
 import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { completeChat, streamChat } from './chat.ts'
+import { requireChatModel } from './chat-model.ts'
 import { anthropicDialect } from './dialects/anthropic/dialect.ts'
 import { parseTokenCount } from './dialects/anthropic/request.ts'
 import { openAiDialect } from './dialects/openai/dialect.ts'
-import { type ChatCall, type ChatParts, requireChatModel } from './order.ts'
+import type { ChatCall, ChatParts } from './order.ts'
 import { planCall } from './plan.ts'
 import { promptTokens } from './prompt-size.ts'
 import type { RunningCalls } from './running-calls.ts'
@@ -148,7 +149,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
       config: {
         access: 'caller',
         dialect: 'anthropic',
-        errors: ['bad_request', 'model_not_found'],
+        errors: ['bad_request', 'model_not_found', 'provider_misconfigured'],
       },
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,

@@ -21,11 +21,22 @@ const Health = Type.Object({
   database: Type.Enum(['ok', 'unreachable']),
 })
 
+const Ready = Type.Object({
+  ready: Type.Literal(true),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), {
+      examples: [['gpt-4o: openai shuts gpt-4o down on 2027-01-14']],
+    }),
+  ),
+})
+
 export type HealthParts = {
   feed_db: Db
   metrics: Metrics
   lifecycle: Lifecycle
   metrics_token: string | undefined
+  /** What the operator should see to, though requests are answered. */
+  readWarnings: () => string[]
   /** The text of all processes that belong together. */
   readMetrics: () => Promise<string>
 }
@@ -61,14 +72,16 @@ export function healthRoutes(app: App, parts: HealthParts): void {
         tags: ['Operations'],
         operationId: 'ready',
         summary: 'May it get traffic?',
-        description: '503 while starting, while draining before a stop, and without a database.',
-        response: { 200: Type.Object({ ready: Type.Literal(true) }) },
+        description:
+          '503 while starting, while draining before a stop, and without a database. `warnings` do not make it fail: models that their provider has shut down or will, where this process watches that.',
+        response: { 200: Ready },
       },
     },
     async () => {
       if (parts.lifecycle.phase !== 'ready') throw notReady(`it is ${parts.lifecycle.phase}`)
       if (!(await database.isReachable())) throw notReady('its database cannot be reached')
-      return { ready: true as const }
+      const warnings = parts.readWarnings()
+      return { ready: true as const, ...(warnings.length > 0 && { warnings }) }
     },
   )
   app.get(

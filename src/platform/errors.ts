@@ -138,7 +138,7 @@ export const ERRORS = {
     message: 'No such model.',
     hint: 'GET /v1/models lists the models.',
     explanation:
-      'The model name is not in the catalog. Names are exact, including the provider prefix.',
+      'The model name is not in the catalog, nor is it another name of a model there. Names are exact; the hint names the nearest.',
   },
   email_exists: {
     status: 409,
@@ -209,7 +209,8 @@ export const ERRORS = {
   provider_misconfigured: {
     status: 503,
     message: 'This model is not available right now.',
-    explanation: "The operator's access to the provider is missing, invalid or not sufficient.",
+    explanation:
+      "The operator's access to the provider is missing, invalid or not sufficient, or the provider has shut the model down and nothing serves its name: the message says which.",
   },
   provider_unavailable: {
     status: 503,

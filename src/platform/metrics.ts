@@ -108,6 +108,13 @@ function createCallMetrics(registers: Registry[]) {
       registers,
       buckets: SECONDS,
     }),
+    model_days_left: new Gauge({
+      name: 'svc_model_days_left',
+      help: 'Models that their provider shuts down within 60 days (state retiring) or does not list any more (gone, 0 days).',
+      labelNames: ['model', 'upstream_id', 'state'] as const,
+      aggregator: 'min',
+      registers,
+    }),
     ledger_holds: new Counter({
       name: 'svc_ledger_holds_total',
       help: 'Holds by answer: granted, insufficient, limit_reached, blocked; grown: an open one was raised.',

@@ -36,7 +36,13 @@ export type WholeAnswer = {
   svc: SvcNumbers
 }
 
-export type StreamOptions = { model: string; created: Date; include_usage: boolean }
+export type StreamOptions = {
+  model: string
+  created: Date
+  include_usage: boolean
+  /** For formats that begin with the size of the prompt, which other providers say last. */
+  estimated_input_tokens?: number
+}
 
 export type ProviderFrame = { name: string | undefined; data: string }
 

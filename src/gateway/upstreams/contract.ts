@@ -25,6 +25,8 @@ export type Asked = {
 export type CallTerms = {
   /** What the hold covers. */
   max_output_tokens: number
+  /** False where the provider's own limit is the same, and it need not be told. */
+  sends_limit: boolean
   /** Whether the provider is asked for a stream: also for a client that is not, where the hold grows. */
   stream: boolean
 }

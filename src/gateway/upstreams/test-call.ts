@@ -120,6 +120,7 @@ export function testCall(model: ChatModel, request: ChatRequest, parts: CallPart
     model,
     relayed: judgeFields(fields, body, model).relayed,
     max_output_tokens: 2_000,
+    sends_limit: true,
     stream: request.stream,
     address: { base_url, api_key: 'sk-test' },
     end_user: undefined,

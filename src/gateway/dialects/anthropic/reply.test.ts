@@ -85,6 +85,17 @@ const event = (json: string) => {
 }
 const END = `event: message_stop\ndata: {"type":"message_stop"}\n\nevent: svc_usage\ndata: {"type":"ping","credits_used":10,"balance_before":100,"balance_after":90}\n\n`
 
+test('a translated stream begins with the estimate of its prompt and ends with the true figure', () => {
+  const stream = anthropicDialect.openStream({
+    ...options,
+    include_usage: true,
+    estimated_input_tokens: 41,
+  })
+  const text = EVENTS.map((next) => stream.write(next)).join('') + stream.finish(svc)
+  const told = [...text.matchAll(/"input_tokens":(\d+)/g)].map((match) => match[1])
+  assert.deepEqual(told, ['41', '3'])
+})
+
 test('a translated stream is event for event what Anthropic documents', () => {
   const stream = anthropicDialect.openStream({ ...options, include_usage: true })
   const [first, ...rest] = EVENTS

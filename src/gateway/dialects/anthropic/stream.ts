@@ -131,7 +131,7 @@ export class AnthropicStream implements DialectStream {
   #writeStart(): string {
     if (this.#started) return ''
     this.#started = true
-    const { output_tokens_details: _details, ...usage } = toAnthropicUsage(this.#usage)
+    const { output_tokens_details: _details, ...usage } = toAnthropicUsage(this.#usageSoFar())
     const message = {
       id: this.#id,
       type: 'message',
@@ -143,6 +143,12 @@ export class AnthropicStream implements DialectStream {
       usage,
     }
     return toEvent('message_start', JSON.stringify({ type: 'message_start', message }))
+  }
+
+  /** The provider's own where it came first, as Anthropic's does; the end of the message has the true figures. */
+  #usageSoFar(): Usage {
+    if (this.#usage !== NO_USAGE) return this.#usage
+    return { ...NO_USAGE, input_tokens: this.#options.estimated_input_tokens ?? 0 }
   }
 
   #writeText({

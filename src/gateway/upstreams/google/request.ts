@@ -32,9 +32,12 @@ export function draftGoogle(asked: Asked, names: ToolNames): Draft {
   const config = generationConfig(asked)
   return {
     ignored: [],
-    body: ({ max_output_tokens }) => ({
+    body: ({ max_output_tokens, sends_limit }) => ({
       ...body,
-      generationConfig: { ...config, maxOutputTokens: max_output_tokens },
+      generationConfig: {
+        ...config,
+        ...(sends_limit && { maxOutputTokens: max_output_tokens }),
+      },
     }),
     createReader: () => createGoogleReader(names),
   }

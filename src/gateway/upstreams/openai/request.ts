@@ -27,11 +27,11 @@ export function draftOpenai(asked: Asked, names: ToolNames): Draft {
 
 function forcedFields(
   { model, end_user }: Asked,
-  { max_output_tokens, stream }: CallTerms,
+  { max_output_tokens, sends_limit, stream }: CallTerms,
 ): JsonRecord {
   return {
     model: model.upstream_id,
-    max_completion_tokens: max_output_tokens,
+    ...(sends_limit && { max_completion_tokens: max_output_tokens }),
     // Any other tier has another price, and leaving it out means the account's own default.
     service_tier: 'default',
     stream,
