@@ -99,7 +99,10 @@ create type billing_mode as enum ('developer', 'user');
 create type usage_state as enum ('settled', 'late');
 -- Where a call came in: the template of its route.
 create type usage_endpoint as enum ('/v1/chat/completions', '/v1/messages',
-  '/v1/users/:external_user_id/chat/completions', '/v1/users/:external_user_id/messages');
+  '/v1/users/:external_user_id/chat/completions', '/v1/users/:external_user_id/messages',
+  '/v1/audio/speech', '/v1/audio/transcriptions', '/v1/audio/sound-effects',
+  '/v1/users/:external_user_id/audio/speech', '/v1/users/:external_user_id/audio/transcriptions',
+  '/v1/users/:external_user_id/audio/sound-effects');
 create type event_kind as enum ('usage.completed', 'balance.updated', 'user.connected', 'user.disconnected');
 
 -- The book. `at` is the time of posting. Its unique indexes are made with each partition (guard_journal_partition):

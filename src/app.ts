@@ -7,6 +7,7 @@ import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
 import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
+import { audioRoutes } from './gateway/audio/routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
@@ -78,7 +79,9 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   usageRoutes(app, parts)
   earningsRoutes(app, parts)
   catalogRoutes(app, parts)
-  gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.call_ledger })
+  const gateway_parts = { ...parts, public_url, ledger: () => parts.call_ledger }
+  gatewayRoutes(app, gateway_parts)
+  audioRoutes(app, gateway_parts)
   options.addRoutes?.(app)
   addMethodNotAllowed(app, routes)
 

@@ -8,7 +8,7 @@ import { DELIVERIES_CHANNEL, EVENTS_CHANNEL, Wake } from './events/wake.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
 import { ModelWatch } from './gateway/model-watch.ts'
 import { PriceLists } from './gateway/price-lists.ts'
-import { createProviders } from './gateway/providers.ts'
+import { createElevenlabs, createProviders } from './gateway/providers.ts'
 import { RunningCalls } from './gateway/running-calls.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
@@ -80,6 +80,7 @@ export function compose(options: ComposeOptions) {
     event_wake,
     delivery_wake: new Wake(db, DELIVERIES_CHANNEL),
     ...composeProcessor(config),
+    upload_folder: path.join(config.DATA_DIR, 'uploads'),
     drains: { open: 0 },
     call_ledger: new CallLedger({
       url: options.database_url,
@@ -115,6 +116,7 @@ function composeModels(config: Config, clock: Clock, http_client: HttpClient) {
   return {
     catalog: openCatalog(config, clock),
     upstreams: createProviders(config, http_client),
+    elevenlabs: createElevenlabs(config, http_client),
     model_watch: new ModelWatch(),
   }
 }

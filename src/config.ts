@@ -99,6 +99,7 @@ const SETTINGS = {
   ...providerSettings('OPENAI', 'https://api.openai.com/v1'),
   ...providerSettings('ANTHROPIC', 'https://api.anthropic.com'),
   ...providerSettings('GOOGLE', 'https://generativelanguage.googleapis.com'),
+  ...providerSettings('ELEVENLABS', 'https://api.elevenlabs.io'),
   STRIPE_SECRET_KEY: optionalText({
     secret: true,
     doc: 'Key of the payment processor. Without it payouts and top-ups use the sandbox, or in live mode answer 503.',

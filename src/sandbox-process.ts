@@ -29,17 +29,19 @@ type ProviderConfig = Pick<
   | 'ANTHROPIC_BASE_URL'
   | 'GOOGLE_API_KEY'
   | 'GOOGLE_BASE_URL'
+  | 'ELEVENLABS_API_KEY'
+  | 'ELEVENLABS_BASE_URL'
   | 'STRIPE_SECRET_KEY'
   | 'STRIPE_BASE_URL'
   | 'STRIPE_WEBHOOK_SECRET'
   | 'STRIPE_CONNECT_WEBHOOK_SECRET'
 >
 
-type SandboxUrls = { openai: string; anthropic: string; google: string; stripe: string }
+type SandboxUrls = Record<'openai' | 'anthropic' | 'google' | 'elevenlabs' | 'stripe', string>
 
 type WebhookSecrets = { account: string; connect: string }
 
-const NO_URLS: SandboxUrls = { openai: '', anthropic: '', google: '', stripe: '' }
+const NO_URLS: SandboxUrls = { openai: '', anthropic: '', google: '', elevenlabs: '', stripe: '' }
 const NO_SECRETS: WebhookSecrets = { account: '', connect: '' }
 
 export type WithSandbox = {
@@ -118,8 +120,13 @@ export function providerEnvironment(config: Config): Record<string, string> {
 }
 
 function lacksCredential(config: Config): boolean {
-  const { OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, STRIPE_SECRET_KEY } = config
-  return !OPENAI_API_KEY || !ANTHROPIC_API_KEY || !GOOGLE_API_KEY || !STRIPE_SECRET_KEY
+  return [
+    config.OPENAI_API_KEY,
+    config.ANTHROPIC_API_KEY,
+    config.GOOGLE_API_KEY,
+    config.ELEVENLABS_API_KEY,
+    config.STRIPE_SECRET_KEY,
+  ].some((credential) => !credential)
 }
 
 function sandboxSettings(
@@ -138,6 +145,12 @@ function sandboxSettings(
     ...(real.GOOGLE_API_KEY
       ? { GOOGLE_API_KEY: real.GOOGLE_API_KEY, GOOGLE_BASE_URL: real.GOOGLE_BASE_URL }
       : { GOOGLE_API_KEY: SANDBOX_KEY, GOOGLE_BASE_URL: urls.google }),
+    ...(real.ELEVENLABS_API_KEY
+      ? {
+          ELEVENLABS_API_KEY: real.ELEVENLABS_API_KEY,
+          ELEVENLABS_BASE_URL: real.ELEVENLABS_BASE_URL,
+        }
+      : { ELEVENLABS_API_KEY: SANDBOX_KEY, ELEVENLABS_BASE_URL: urls.elevenlabs }),
     ...(real.STRIPE_SECRET_KEY
       ? {
           STRIPE_SECRET_KEY: real.STRIPE_SECRET_KEY,

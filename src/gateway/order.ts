@@ -108,7 +108,7 @@ function writesCache(request: ChatRequest): boolean {
 }
 
 /** The user's cap comes first: where both are reached, raising the key's limit would not help. */
-function spendLimitsOf({ key, payer }: ChatCall): SpendLimit[] {
+export function spendLimitsOf({ key, payer }: Pick<ChatCall, 'key' | 'payer'>): SpendLimit[] {
   const limits: SpendLimit[] = payer.cap ? [payer.cap] : []
   if (!key) return limits
   const { key_id, account_id, spend_limit_credits, spend_limit_period } = key

@@ -46,7 +46,8 @@ export function planCall(
   }
 }
 
-function nameable(fields: readonly string[]): readonly string[] {
+/** As names that fit into a header. */
+export function nameable(fields: readonly string[]): readonly string[] {
   if (fields.length === 0) return fields
   const names = new Set(fields.map((field) => (FIELD_NAME.test(field) ? field : '(other)')))
   return [...names].slice(0, IGNORED_MAX)

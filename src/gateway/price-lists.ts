@@ -1,7 +1,7 @@
 // Which price list a call is charged at: asked of the database once for each model.
 
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ChatModel } from '../catalog/models.ts'
+import type { Model } from '../catalog/models.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { storePriceList } from '../wallet/price-lists.ts'
@@ -15,18 +15,17 @@ export type Priced = { price_list_id: number } | { details: { prices: object } }
 export class PriceLists {
   readonly #db: Db
   readonly #clock: Clock
-  readonly #known = new WeakMap<ChatModel, Priced>()
+  readonly #known = new WeakMap<Model, Priced>()
 
   constructor(db: Db, clock: Clock) {
     this.#db = db
     this.#clock = clock
   }
 
-  async find(model: ChatModel): Promise<Priced> {
+  async find(model: Model): Promise<Priced> {
     const known = this.#known.get(model)
     if (known) return known
-    const { name, upstream_id, prices, long_prompt } = model
-    const list = { model: name, upstream_id, prices, long_prompt }
+    const list = describePrices(model)
     const stored = storePriceList(this.#db, this.#clock, list).catch(() => undefined)
     const id = await Promise.race([stored, wait(ANSWER_WITHIN_MS, undefined, { ref: false })])
     if (id === undefined) return { details: { prices: list } }
@@ -34,4 +33,11 @@ export class PriceLists {
     this.#known.set(model, found)
     return found
   }
+}
+
+function describePrices(model: Model): object {
+  const { name, upstream_id } = model
+  if (model.kind !== 'chat') return { model: name, upstream_id, price: model.price }
+  const { prices, long_prompt } = model
+  return { model: name, upstream_id, prices, long_prompt }
 }

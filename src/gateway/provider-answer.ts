@@ -210,7 +210,7 @@ function clientLeft(detail: string): ApiError {
   return new ApiError('bad_request', { status: 499, detail })
 }
 
-function serviceStopped(delivered: boolean): ApiError {
+export function serviceStopped(delivered: boolean): ApiError {
   return new ApiError('service_unavailable', {
     message: 'The service stopped before the answer was complete.',
     hint: delivered

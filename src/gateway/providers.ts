@@ -1,17 +1,29 @@
 // The providers this process can call, and where: one HTTP client for all of them.
 
+import type { ChatModel } from '../catalog/models.ts'
 import type { HttpClient } from '../platform/http-client.ts'
 import type { ChatParts } from './order.ts'
-import type { ProviderName } from './upstreams/error-mapping.ts'
+import { Elevenlabs } from './upstreams/elevenlabs/elevenlabs.ts'
 import { PROFILES } from './upstreams/registry.ts'
 import { createUpstream } from './upstreams/upstream.ts'
 
-type Settings = `${Uppercase<ProviderName>}_${'API_KEY' | 'BASE_URL'}`
+type ChatProvider = ChatModel['provider']
+type Settings = `${Uppercase<ChatProvider>}_${'API_KEY' | 'BASE_URL'}`
 
 export type ProviderConfig = Readonly<Record<Settings, string | undefined>> & {
   PROVIDER_TIMEOUT_MS: number
   PROVIDER_IDLE_TIMEOUT_MS: number
 }
+
+export type AudioConfig = Pick<
+  ProviderConfig,
+  'PROVIDER_TIMEOUT_MS' | 'PROVIDER_IDLE_TIMEOUT_MS'
+> & {
+  ELEVENLABS_API_KEY: string | undefined
+  ELEVENLABS_BASE_URL: string | undefined
+}
+
+const ELEVENLABS_URL = 'https://api.elevenlabs.io'
 
 export function createProviders(
   config: ProviderConfig,
@@ -22,7 +34,7 @@ export function createProviders(
     idle_ms: config.PROVIDER_IDLE_TIMEOUT_MS,
   }
   const provider = (
-    name: ProviderName,
+    name: ChatProvider,
     api_key: string | undefined,
     base_url: string | undefined,
   ) => {
@@ -40,6 +52,16 @@ export function createProviders(
     anthropic: provider('anthropic', config.ANTHROPIC_API_KEY, config.ANTHROPIC_BASE_URL),
     google: provider('google', config.GOOGLE_API_KEY, config.GOOGLE_BASE_URL),
   }
+}
+
+export function createElevenlabs(config: AudioConfig, client: HttpClient): Elevenlabs | undefined {
+  const { ELEVENLABS_API_KEY: api_key, ELEVENLABS_BASE_URL: base_url } = config
+  if (api_key === undefined) return undefined
+  const limits = {
+    first_byte_ms: config.PROVIDER_TIMEOUT_MS,
+    idle_ms: config.PROVIDER_IDLE_TIMEOUT_MS,
+  }
+  return new Elevenlabs({ client, limits }, { api_key, base_url: tidy(base_url ?? ELEVENLABS_URL) })
 }
 
 /** As the client takes it: paths are put behind it, and it is not parsed again. */

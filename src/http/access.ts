@@ -39,6 +39,8 @@ export type RoutePolicy = {
   invalid?: 'bad_request' | 'invalid_request'
   /** Takes application/x-www-form-urlencoded, for forms that work without script. */
   accepts_form?: boolean
+  /** Takes multipart/form-data, which the handler reads itself from the connection. */
+  accepts_upload?: boolean
   /** The handler gets the body as the text that came: a signature is over these bytes. */
   raw_body?: boolean
   /** What an access token must have been granted. */

@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify'
 
 /** A client that takes nothing for this long has left, whatever its connection says. */
 const STALL_LIMIT_MS = 60_000
+const EVENTS = 'text/event-stream; charset=utf-8'
 
 export class EventStream {
   readonly #reply: FastifyReply
@@ -37,10 +38,10 @@ export class EventStream {
   }
 
   /** From here on an error can only be told inside the stream. */
-  start(): void {
+  start(content_type = EVENTS): void {
     this.#reply.hijack()
     this.#reply
-      .header('content-type', 'text/event-stream; charset=utf-8')
+      .header('content-type', content_type)
       .header('cache-control', 'no-cache, no-transform')
       // Proxies that buffer would turn a stream into a long wait.
       .header('x-accel-buffering', 'no')
@@ -51,10 +52,10 @@ export class EventStream {
   }
 
   /** Resolves when the client has room for more, or has left. */
-  async write(text: string): Promise<void> {
-    if (text === '' || this.#left) return
+  async write(piece: string | Uint8Array): Promise<void> {
+    if (piece.length === 0 || this.#left) return
     this.#written_at = performance.now()
-    if (this.#reply.raw.write(text)) return
+    if (this.#reply.raw.write(piece)) return
     const stalled = setTimeout(() => this.#reply.raw.destroy(), this.#stall_limit_ms)
     await drained(this.#reply.raw)
     clearTimeout(stalled)
@@ -73,6 +74,12 @@ export class EventStream {
 
   end(): void {
     this.#reply.raw.end()
+  }
+
+  /** For an answer that broke off in a format that has no words for it: the client sees that it is not whole. */
+  cut(): void {
+    // What was written in this turn still goes out; the mark of the end does not.
+    setImmediate(() => this.#reply.raw.socket?.destroySoon())
   }
 
   /** For an end that cannot wait until the client has read what was sent. */

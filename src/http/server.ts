@@ -169,6 +169,10 @@ function addParsers(app: App): void {
       }
     },
   )
+  app.addContentTypeParser('multipart/form-data', (request, _payload, done) => {
+    if (request.policy.accepts_upload) done(null, undefined)
+    else done(Object.assign(new Error('no upload here'), { statusCode: 415 }))
+  })
 }
 
 /** A field that comes twice becomes a list, as in a query: a reader that asks for text then refuses it. */

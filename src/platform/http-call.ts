@@ -1,6 +1,7 @@
 // One call to a provider, from its request to the last piece that was read. Every wait has a limit, and what nobody
 // reads stays at the sender.
 
+import type { Readable } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
 
 /** How long the rest of an answer may take that its reader does not need any more. */
@@ -44,7 +45,8 @@ export type HttpCall = {
   method?: 'GET' | 'POST'
   url: string
   headers: Record<string, string>
-  body?: string | Uint8Array
+  /** What is streamed is read only as fast as it is sent. */
+  body?: string | Uint8Array | Readable
   limits: HttpLimits
   signal: CallSignal
 }

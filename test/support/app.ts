@@ -109,6 +109,8 @@ export function sandboxSettings(urls: Sandbox['urls']): Record<string, string> {
     ANTHROPIC_BASE_URL: urls.anthropic,
     GOOGLE_API_KEY: 'sandbox',
     GOOGLE_BASE_URL: urls.google,
+    ELEVENLABS_API_KEY: 'sandbox',
+    ELEVENLABS_BASE_URL: urls.elevenlabs,
     STRIPE_SECRET_KEY: 'sk_test_sandbox',
     STRIPE_BASE_URL: urls.stripe,
     STRIPE_WEBHOOK_SECRET: 'whsec_sandbox_account',

@@ -2,13 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ErrorCode } from '../../platform/errors.ts'
 import { HttpFailure, type HttpFailureKind } from '../../platform/http-call.ts'
-import {
-  errorFromAnswer,
-  errorFromEvent,
-  errorFromTransport,
-  type ProviderName,
-} from './error-mapping.ts'
+import { errorFromAnswer, errorFromEvent, errorFromTransport } from './error-mapping.ts'
 import { PROFILES } from './registry.ts'
+
+type ProviderName = keyof typeof PROFILES
 
 const NOW = new Date('2026-11-15T12:00:00Z')
 

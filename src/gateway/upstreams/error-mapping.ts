@@ -12,7 +12,7 @@ const MAX_RETRY_AFTER_S = 3600
 const MAX_PROVIDER_TEXT = 500
 const SHORTEN = 'Shorten the prompt or choose a model with a larger context window.'
 
-export type ProviderName = 'openai' | 'anthropic' | 'google'
+export type ProviderName = 'openai' | 'anthropic' | 'google' | 'elevenlabs'
 
 export type ErrorAnswer = {
   status: number
@@ -38,6 +38,8 @@ export type ProviderErrors = {
   rules: readonly Rule[]
   typeOf(error: JsonRecord): string
   codeOf(error: JsonRecord): string
+  /** Where the error stands in the body, if not in `error`. */
+  errorOf?(body: JsonRecord): JsonRecord
 }
 
 type Verdict = { code: ErrorCode; hint?: string; quotes_provider?: boolean }
@@ -157,7 +159,7 @@ function trimText(text: string): string {
 }
 
 function readFailure(errors: ProviderErrors, body: unknown, status: number): Failure {
-  const error = recordOf(errorOf(body))
+  const error = errors.errorOf?.(recordOf(body)) ?? recordOf(errorOf(body))
   const details = error['details']
   return {
     status,

@@ -1,0 +1,280 @@
+// /v1/audio: speech, sound effects, transcripts and voices, for the payer of the call or for a linked user.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { type PayerParts, resolvePayer } from '../../access/payer.ts'
+import { callerOf, type RoutePolicy } from '../../http/access.ts'
+import { EventStream } from '../../http/event-stream.ts'
+import { acceptAll, Nullable } from '../../http/schemas.ts'
+import type { App } from '../../http/server.ts'
+import type { Endpoint } from '../../wallet/holds.ts'
+import { nameable } from '../plan.ts'
+import type { RunningCalls } from '../running-calls.ts'
+import {
+  type AudioCall,
+  type AudioParts,
+  requireAudioModel,
+  requireElevenlabs,
+  setNumbers,
+} from './audio-call.ts'
+import { serveAudio } from './serve-audio.ts'
+import { checkLength, parseSound, parseSpeech } from './speech-request.ts'
+import { formatTranscript, streamTranscript } from './transcript-formats.ts'
+import { parseTranscription, transcribe } from './transcription.ts'
+import { readUpload } from './upload.ts'
+import { VoiceList } from './voices.ts'
+
+export type AudioRouteParts = AudioParts & PayerParts & { running: RunningCalls }
+
+const BODY_LIMIT_BYTES = 1024 * 1024
+
+const POLICY = {
+  access: 'caller',
+  scope: 'credits.spend',
+  errors: [
+    'bad_request',
+    'insufficient_credits',
+    'user_not_found',
+    'model_not_found',
+    'content_filtered',
+    'provider_rate_limited',
+    'upstream_error',
+    'provider_misconfigured',
+    'provider_unavailable',
+    'provider_timeout',
+  ],
+} as const satisfies RoutePolicy
+
+const UserPath = Type.Object({ external_user_id: Type.String() })
+
+type Handler = (
+  parts: AudioRouteParts,
+  call: AudioCall,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<unknown>
+
+export function audioRoutes(app: App, parts: AudioRouteParts): void {
+  app.get(
+    '/v1/audio/voices',
+    {
+      config: {
+        access: 'caller',
+        errors: ['provider_misconfigured', 'provider_unavailable', 'provider_timeout'],
+      },
+      schema: {
+        tags: ['Audio'],
+        operationId: 'list_voices',
+        summary: 'List the voices',
+        description: 'Free. OpenAI’s names of voices are aliases of some of them.',
+        response: { 200: VoiceListBody },
+      },
+    },
+    async () => ({ object: 'list' as const, data: await voices.read(requireElevenlabs(parts)) }),
+  )
+  const voices = new VoiceList(parts.clock)
+  made(app, parts, { name: 'speech', body: SpeechBody, summary: 'Text to speech' }, answerSpeech)
+  made(
+    app,
+    parts,
+    { name: 'sound-effects', body: SoundBody, summary: 'Sound effects' },
+    answerSound,
+  )
+  transcriptionRoutes(app, parts)
+}
+
+function made(
+  app: App,
+  parts: AudioRouteParts,
+  route: {
+    name: 'speech' | 'sound-effects'
+    body: ReturnType<typeof Type.Object>
+    summary: string
+  },
+  handler: Handler,
+): void {
+  for (const root of ['/v1', '/v1/users/:external_user_id'] as const) {
+    const is_user = root !== '/v1'
+    const endpoint: Endpoint = `${root}/audio/${route.name}`
+    app.post(
+      endpoint,
+      {
+        config: POLICY,
+        bodyLimit: BODY_LIMIT_BYTES,
+        validatorCompiler: acceptAll,
+        schema: {
+          tags: ['Audio'],
+          operationId: `${is_user ? 'user_' : ''}${route.name.replace('-', '_')}`,
+          summary: route.summary + (is_user ? ' billed to a linked user' : ''),
+          description: AUDIO_DESCRIPTION,
+          ...(is_user && { params: UserPath }),
+          body: route.body,
+        },
+      },
+      (request, reply) => answer(parts, endpoint, request, reply, handler),
+    )
+  }
+}
+
+function transcriptionRoutes(app: App, parts: AudioRouteParts): void {
+  for (const root of ['/v1', '/v1/users/:external_user_id'] as const) {
+    const is_user = root !== '/v1'
+    const endpoint: Endpoint = `${root}/audio/transcriptions`
+    app.post(
+      endpoint,
+      {
+        config: { ...POLICY, accepts_upload: true },
+        validatorCompiler: acceptAll,
+        schema: {
+          tags: ['Audio'],
+          operationId: `${is_user ? 'user_' : ''}transcription`,
+          summary: `Speech to text${is_user ? ' billed to a linked user' : ''}`,
+          description: TRANSCRIPT_DESCRIPTION,
+          consumes: ['multipart/form-data'],
+          ...(is_user && { params: UserPath }),
+        },
+      },
+      (request, reply) => answer(parts, endpoint, request, reply, answerTranscription),
+    )
+  }
+}
+
+async function answer(
+  parts: AudioRouteParts,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  handler: Handler,
+): Promise<unknown> {
+  const payer = await resolvePayer(parts, request)
+  const caller = callerOf(request)
+  const running = parts.running.begin()
+  try {
+    const key = caller.kind === 'key' ? caller : null
+    return await handler(
+      parts,
+      { endpoint, payer, key, request_id: request.id, running },
+      request,
+      reply,
+    )
+  } finally {
+    running.end()
+  }
+}
+
+const answerSpeech: Handler = async (parts, call, request, reply) => {
+  const speech = parseSpeech(request.body)
+  const model = requireAudioModel(parts.catalog, speech.model, 'speech')
+  checkLength(speech, model)
+  const elevenlabs = requireElevenlabs(parts)
+  nameUpstream(reply, model.upstream_id, speech.ignored)
+  const { characters, format, events, wanted } = speech
+  await serveAudio(
+    parts,
+    call,
+    {
+      model,
+      quantity: characters,
+      counted: { characters },
+      content_type: format.content_type,
+      events,
+      ask: (signal) => elevenlabs.speak({ ...wanted, model_id: model.upstream_id }, signal),
+    },
+    reply,
+  )
+  return reply
+}
+
+const answerSound: Handler = async (parts, call, request, reply) => {
+  const sound = parseSound(request.body)
+  const model = requireAudioModel(parts.catalog, sound.model, 'sound')
+  checkLength(sound, model)
+  const elevenlabs = requireElevenlabs(parts)
+  nameUpstream(reply, model.upstream_id, sound.ignored)
+  await serveAudio(
+    parts,
+    call,
+    {
+      model,
+      quantity: 1,
+      counted: { sounds: 1 },
+      content_type: sound.format.content_type,
+      events: false,
+      ask: (signal) =>
+        elevenlabs.makeSound({ ...sound.wanted, model_id: model.upstream_id }, signal),
+    },
+    reply,
+  )
+  return reply
+}
+
+const answerTranscription: Handler = async (parts, call, request, reply) => {
+  const upload = await readUpload(request.raw, parts.upload_folder)
+  try {
+    const wanted = parseTranscription(parts, upload)
+    nameUpstream(reply, wanted.model.upstream_id, wanted.ignored)
+    const client = new EventStream(reply)
+    const { transcript, svc } = await transcribe(parts, call, wanted, (left) =>
+      client.onLeave(left),
+    )
+    setNumbers(reply, svc)
+    if (wanted.stream) {
+      client.start()
+      await client.write(streamTranscript(transcript, svc))
+      client.end()
+      return reply
+    }
+    const { granularities, format } = wanted
+    const { body, content_type } = formatTranscript(transcript, format, { granularities, svc })
+    return reply.type(content_type).serializer(String).send(body)
+  } finally {
+    await upload.file?.close()
+  }
+}
+
+function nameUpstream(reply: FastifyReply, upstream_id: string, ignored: readonly string[]): void {
+  reply.header('x-svc-upstream-model', upstream_id)
+  if (ignored.length > 0) reply.header('x-svc-ignored-fields', nameable(ignored).join(', '))
+}
+
+// For the documentation: the readers say exactly what is wrong with a body.
+const SpeechBody = Type.Object({
+  model: Type.Unknown({ examples: ['elevenlabs/eleven_flash_v2_5'] }),
+  input: Type.Unknown({ description: 'What is to be said.', examples: ['Good morning.'] }),
+  voice: Type.Unknown({ description: 'From GET /v1/audio/voices.', examples: ['alloy'] }),
+  response_format: Type.Optional(
+    Type.Unknown({ description: 'mp3, opus, wav or pcm.', examples: ['mp3'] }),
+  ),
+  speed: Type.Optional(Type.Unknown({ description: '0.7 to 1.2.', examples: [1] })),
+  stream_format: Type.Optional(
+    Type.Unknown({ description: 'audio, or sse: as events.', examples: ['audio'] }),
+  ),
+})
+const SoundBody = Type.Object({
+  model: Type.Unknown({ examples: ['elevenlabs/eleven_text_to_sound_v2'] }),
+  input: Type.Unknown({ description: 'What is to be heard.', examples: ['Rain on a tin roof'] }),
+  response_format: Type.Optional(
+    Type.Unknown({ description: 'mp3, opus, wav or pcm.', examples: ['mp3'] }),
+  ),
+  seconds: Type.Optional(Type.Unknown({ description: '0.5 to 30.', examples: [5] })),
+  prompt_influence: Type.Optional(Type.Unknown({ description: '0 to 1.', examples: [0.3] })),
+  loop: Type.Optional(
+    Type.Unknown({ description: 'Whether it can be repeated without a gap.', examples: [false] }),
+  ),
+})
+const VoiceListBody = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(
+    Type.Object({
+      id: Type.String({ examples: ['21m00Tcm4TlvDq8ikWAM'] }),
+      name: Type.String({ examples: ['Rachel'] }),
+      aliases: Type.Array(Type.String({ examples: ['nova'] })),
+      labels: Type.Record(Type.String(), Type.String()),
+      preview_url: Nullable(Type.String()),
+    }),
+  ),
+})
+const AUDIO_DESCRIPTION =
+  'The audio comes as it is made. What it cost stands in the headers `X-Svc-Credits-Used`, `X-Svc-Balance-Before`, `X-Svc-Balance-After` and `X-Svc-Billing-Mode`.'
+const TRANSCRIPT_DESCRIPTION =
+  'A form with the fields `file` (up to 25 MB), `model`, and as wanted `language`, `response_format` (json, text, srt, vtt, verbose_json), `timestamp_granularities[]`, `temperature`, `stream`. Charged by the length of the audio.'

@@ -1,0 +1,177 @@
+// POST /v1/audio/transcriptions: the upload goes to the provider as it lies on disk, and is charged by the length
+// that the provider heard.
+
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { AudioModel } from '../../catalog/models.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Hold } from '../../wallet/holds.ts'
+import { CallLifetime } from '../call-lifetime.ts'
+import { readChoice, refuse } from '../dialects/body-fields.ts'
+import type { SvcNumbers } from '../dialects/dialect.ts'
+import { serviceStopped } from '../provider-answer.ts'
+import type { Upload as ProviderUpload } from '../upstreams/elevenlabs/elevenlabs.ts'
+import {
+  type AudioCall,
+  type AudioParts,
+  holdAudio,
+  releaseAudio,
+  requireAudioModel,
+  requireElevenlabs,
+  settleAudio,
+} from './audio-call.ts'
+import { boundLength } from './audio-length.ts'
+import {
+  readTranscript,
+  TRANSCRIPT_FORMATS,
+  type Transcript,
+  type TranscriptFormat,
+} from './transcript-formats.ts'
+import type { Upload, UploadedFile } from './upload.ts'
+
+const LANGUAGE = /^[A-Za-z]{2,3}$/
+const READ = [
+  'model',
+  'language',
+  'response_format',
+  'temperature',
+  'stream',
+  'timestamp_granularities[]',
+  'timestamp_granularities',
+]
+
+export type TranscriptionRequest = {
+  file: UploadedFile
+  model: AudioModel
+  language: string | undefined
+  temperature: string | undefined
+  format: TranscriptFormat
+  granularities: readonly string[]
+  stream: boolean
+  ignored: string[]
+}
+
+export function parseTranscription({ catalog }: AudioParts, upload: Upload): TranscriptionRequest {
+  const { file, fields } = upload
+  const last = (name: string) => fields.get(name)?.at(-1)
+  if (!file) refuse('file', 'is missing', 'Send the audio as the field `file` of the form.')
+  if (file.size === 0) refuse('file', 'is empty')
+  const name = last('model')
+  if (!name) refuse('model', 'is missing')
+  const language = last('language')
+  if (language !== undefined && !LANGUAGE.test(language)) {
+    refuse('language', 'must be a code of two or three letters')
+  }
+  const granularities = [
+    ...(fields.get('timestamp_granularities[]') ?? []),
+    ...(fields.get('timestamp_granularities') ?? []),
+  ].map((value) => readChoice(value, ['word', 'segment'], 'timestamp_granularities'))
+  return {
+    file,
+    model: requireAudioModel(catalog, name, 'transcription'),
+    language,
+    temperature: readTemperature(last('temperature')),
+    format: readChoice(last('response_format') ?? 'json', TRANSCRIPT_FORMATS, 'response_format'),
+    granularities: granularities.length > 0 ? granularities : ['segment'],
+    stream: readChoice(last('stream') ?? 'false', ['true', 'false'], 'stream') === 'true',
+    ignored: [...fields.keys()].filter((field) => !READ.includes(field)),
+  }
+}
+
+function readTemperature(value: string | undefined): string | undefined {
+  if (value === undefined || value === '') return undefined
+  const number = Number(value)
+  if (!(number >= 0 && number <= 1)) refuse('temperature', 'must be between 0 and 1')
+  return String(number)
+}
+
+export type Transcribed = { transcript: Transcript; svc: SvcNumbers }
+
+/** Throws in our words; then nothing is charged. */
+export async function transcribe(
+  parts: AudioParts,
+  call: AudioCall,
+  request: TranscriptionRequest,
+  onLeave: (listener: () => void) => void,
+): Promise<Transcribed> {
+  const { model, file } = request
+  const elevenlabs = requireElevenlabs(parts)
+  const bounds = await boundLength(file)
+  const hold = await holdAudio(parts, call, { model, ...bounds })
+  const lifetime = new CallLifetime({ policy: 'drain', drains: parts.drains })
+  onLeave(() => lifetime.leave())
+  call.running.onStop(() => lifetime.stop())
+  const started_at = performance.now()
+  try {
+    const answer = await elevenlabs.transcribe(toForm(request), lifetime.signal)
+    const transcript = readTranscript(answer.transcript, bounds.least / 1000)
+    const svc = await settleAudio(parts, call, {
+      model,
+      hold,
+      ...measured(answer.transcript['audio_duration_secs'], transcript),
+      stream: request.stream,
+      provider_request_id: answer.request_id,
+      started_at,
+    })
+    return { transcript, svc }
+  } catch (error) {
+    throw await giveBack(parts, { model, hold, lifetime, error })
+  } finally {
+    lifetime.close()
+  }
+}
+
+function measured(reported: unknown, { seconds }: Transcript) {
+  return {
+    quantity: Math.ceil(seconds * 1000),
+    counted: { seconds },
+    estimated: typeof reported !== 'number',
+  }
+}
+
+/** A hold that was settled is not there to be released: then this does nothing. */
+async function giveBack(
+  parts: AudioParts,
+  failed: { model: AudioModel; hold: Hold; lifetime: CallLifetime; error: unknown },
+): Promise<unknown> {
+  await releaseAudio(parts, failed.model, failed.hold)
+  if (failed.lifetime.ended_by === 'service') return serviceStopped(false)
+  if (failed.lifetime.ended_by === 'client') {
+    return new ApiError('bad_request', { status: 499, detail: 'the client left' })
+  }
+  return failed.error
+}
+
+/** What the provider is sent, streamed from the disk. */
+function toForm({ file, model, language, temperature }: TranscriptionRequest): ProviderUpload {
+  const boundary = `svc-${randomUUID()}`
+  const field = (name: string, value: string | undefined) =>
+    value === undefined
+      ? ''
+      : `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const head = [
+    field('model_id', model.upstream_id),
+    field('language_code', language),
+    field('temperature', temperature),
+    field('timestamps_granularity', 'word'),
+    field('tag_audio_events', 'false'),
+    `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${plainName(file.name)}"\r\n`,
+    `content-type: ${plainName(file.media_type)}\r\n\r\n`,
+  ].join('')
+  const tail = `\r\n--${boundary}--\r\n`
+  async function* pieces() {
+    yield Buffer.from(head)
+    yield* file.read()
+    yield Buffer.from(tail)
+  }
+  return {
+    body: Readable.from(pieces(), { objectMode: false }),
+    content_type: `multipart/form-data; boundary=${boundary}`,
+    length: Buffer.byteLength(head) + file.size + Buffer.byteLength(tail),
+  }
+}
+
+/** A name is the client's, and a line break in it would begin a header of its own. */
+function plainName(name: string): string {
+  return name.replaceAll(/[^\w.\/[\]:= +-]/g, '_').slice(0, 200) || 'audio'
+}
