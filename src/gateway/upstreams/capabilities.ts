@@ -28,12 +28,16 @@ export function checkCapabilities(request: ChatRequest, model: ChatModel): void 
 }
 
 /** The one way upstreams refuse a field. */
-export function refuse(message: string, hint?: string): ApiError {
-  return new ApiError('bad_request', { message, ...(hint !== undefined && { hint }) })
+export function refuse(message: string, hint?: string, param?: string): ApiError {
+  return new ApiError('bad_request', {
+    message,
+    ...(hint !== undefined && { hint }),
+    ...(param !== undefined && { param }),
+  })
 }
 
 export function refuseField(field: string, hint?: string): ApiError {
-  return refuse(`The field \`${field}\` is not supported.`, hint)
+  return refuse(`The field \`${field}\` is not supported.`, hint, field)
 }
 
 function checkParts(parts: readonly UserPart[], model: ChatModel): void {
