@@ -18,8 +18,16 @@ const FILTERS = [
   'PROHIBITED_CONTENT',
   'SPII',
   'NO_IMAGE',
+  'MODEL_ARMOR',
 ]
-const BROKEN_CALLS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS']
+/** The model's own failures. */
+const BROKEN = [
+  'MALFORMED_FUNCTION_CALL',
+  'MALFORMED_RESPONSE',
+  'MISSING_THOUGHT_SIGNATURE',
+  'UNEXPECTED_TOOL_CALL',
+  'TOO_MANY_TOOL_CALLS',
+]
 
 type State = {
   names: ToolNames
@@ -65,7 +73,7 @@ function readResponse(state: State, response: JsonRecord): ChatEvent[] {
   if (usage !== undefined) events.push({ kind: 'usage', usage, raw: response['usageMetadata'] })
   const blocked = textOf(recordOf(response['promptFeedback'])['blockReason'])
   if (blocked !== '' && !state.produced) {
-    state.failure = filtered('google', `the prompt was blocked: ${blocked}`)
+    state.failure = filtered('google', `the prompt was blocked: ${blocked}`, blocked)
   }
   events.push(...readFinish(state, textOf(candidate['finishReason'])))
   return events
@@ -113,22 +121,22 @@ function readCall(state: State, call: JsonRecord, signature: string): ChatEvent[
 function readFinish(state: State, finish: string): ChatEvent[] {
   if (finish === '' || finish === 'FINISH_REASON_UNSPECIFIED' || state.stopped) return []
   state.stopped = true
-  if (!state.produced && BROKEN_CALLS.includes(finish)) {
+  if (!state.produced && BROKEN.includes(finish)) {
     state.failure = senseless('google', `nothing but ${finish}`)
     return []
   }
   const reason = stopReason(state, finish)
   if (!state.produced && reason === 'content_filter') {
-    state.failure = filtered('google', `nothing but ${finish}`)
+    state.failure = filtered('google', `nothing but ${finish}`, finish)
     return []
   }
   return [{ kind: 'stop', choice: 0, reason, stop_sequence: null }]
 }
 
-/** STOP is said after function calls, too. */
+/** STOP is said after function calls, too. Nobody should pay for an empty answer that ended for a reason unheard of. */
 function stopReason({ tool_calls, produced }: State, finish: string): StopReason {
   if (finish === 'MAX_TOKENS') return 'length'
   if (FILTERS.includes(finish) || finish.startsWith('IMAGE_')) return 'content_filter'
-  if (finish === 'OTHER' && !produced) return 'content_filter'
+  if (finish !== 'STOP' && !produced) return 'content_filter'
   return tool_calls > 0 ? 'tool_calls' : 'end'
 }
