@@ -62,7 +62,8 @@ export type UserPart =
     }
 
 export type AssistantPart =
-  | TextPart
+  /** A signed text that is empty proves the text beside it. */
+  | (TextPart & { signature?: string })
   | { kind: 'refusal'; text: string }
   /** `signature` proves the block to the provider that made it; it must come back unchanged. */
   | { kind: 'thinking'; text: string; signature: string }
@@ -128,6 +129,8 @@ export type ChatEvent =
   /** First, once: the provider's id of the answer. */
   | { kind: 'start'; id: string }
   | { kind: 'text'; choice: number; text: string }
+  /** Proves the text before it, to the provider that made it. */
+  | { kind: 'text_signature'; choice: number; signature: string }
   | { kind: 'refusal'; choice: number; text: string }
   | { kind: 'thinking'; text: string }
   /** Closes the thinking block before it. */

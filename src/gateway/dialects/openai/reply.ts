@@ -70,6 +70,7 @@ function toMessage({ blocks }: Choice) {
     refusal: refusal === '' ? null : refusal,
     ...(thought !== '' && { reasoning_content: thought }),
     ...(tool_calls.length > 0 && { tool_calls }),
+    ...extraContent(blocks.findLast((block) => block.kind === 'text_signature')?.signature),
   }
 }
 

@@ -80,16 +80,19 @@ function readResponse(state: State, response: JsonRecord): ChatEvent[] {
 }
 
 function readPart(state: State, part: JsonRecord): ChatEvent[] {
-  const text = textOf(part['text'])
-  if (text !== '' && part['thought'] === true) return [{ kind: 'thinking', text }]
-  if (text !== '') {
-    state.produced = true
-    return [{ kind: 'text', choice: 0, text }]
-  }
+  const signature = textOf(part['thoughtSignature'])
   const called = part['functionCall']
-  return called === undefined
-    ? []
-    : readCall(state, recordOf(called), textOf(part['thoughtSignature']))
+  if (called !== undefined) return readCall(state, recordOf(called), signature)
+  const events: ChatEvent[] = []
+  const text = textOf(part['text'])
+  if (text !== '' && part['thought'] === true) events.push({ kind: 'thinking', text })
+  else if (text !== '') {
+    state.produced = true
+    events.push({ kind: 'text', choice: 0, text })
+  }
+  // A stream often ends with a part that has nothing else.
+  if (signature !== '') events.push({ kind: 'text_signature', choice: 0, signature })
+  return events
 }
 
 /** Calls arrive whole. Most models give them no id, so they get one. */
