@@ -120,6 +120,8 @@ export type Usage = {
   cache_write_1h_tokens: number
   output_tokens: number
   reasoning_tokens: number
+  /** Of `input_tokens`: sound, where a provider counts it apart. */
+  audio_input_tokens?: number
 }
 
 export type StopReason = 'end' | 'length' | 'stop_sequence' | 'tool_calls' | 'content_filter'
