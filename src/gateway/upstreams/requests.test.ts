@@ -634,17 +634,29 @@ test('what a model cannot do is refused before any call', () => {
     role: 'user',
     content: [{ kind: 'tool_result', call_id: 'a', content: [{ kind: 'file', source }] }],
   }
-  const cases: [RequestParts, RegExp][] = [
-    [{ messages: [with_image] }, /images/],
-    [{ messages: [nested] }, /files/],
-    [{ messages: [{ role: 'user', content: [{ kind: 'audio', source }] }] }, /audio/],
-    [{ tools: [{ name: 'x', description: undefined, parameters: {} }] }, /tools/],
-    [{ response_format: { kind: 'json_object' } }, /json_object/],
-    [{ response_format: { kind: 'json_schema', name: 'x', schema: {} } }, /schema/],
-    [{ reasoning: { kind: 'budget', tokens: 2_000 } }, /reasoning/],
+  const audio: ChatMessage = { role: 'user', content: [{ kind: 'audio', source }] }
+  const tools = [{ name: 'x', description: undefined, parameters: {} }]
+  const schema = { kind: 'json_schema', name: 'x', schema: {} } as const
+  const cases: [RequestParts, RegExp, openai: string, anthropic: string][] = [
+    [{ messages: [with_image] }, /images/, 'messages', 'messages'],
+    [{ messages: [nested] }, /files/, 'messages', 'messages'],
+    [{ messages: [audio] }, /audio/, 'messages', 'messages'],
+    [{ tools }, /tools/, 'tools', 'tools'],
+    [
+      { response_format: { kind: 'json_object' } },
+      /json_object/,
+      'response_format',
+      'output_config.format',
+    ],
+    [{ response_format: schema }, /schema/, 'response_format', 'output_config.format'],
+    [{ reasoning: { kind: 'budget', tokens: 2_000 } }, /reasoning/, 'reasoning_effort', 'thinking'],
   ]
-  for (const [request, words] of cases) {
-    refuses(() => checkCapabilities(testRequest(request), none), words)
+  for (const [request, words, ...params] of cases) {
+    for (const [index, dialect] of (['openai', 'anthropic'] as const).entries()) {
+      const check = () => checkCapabilities(testRequest({ ...request, dialect }), none)
+      refuses(check, words)
+      assert.throws(check, { param: params[index] })
+    }
   }
   checkCapabilities(testRequest({ reasoning: { kind: 'effort', effort: 'none' } }), none)
 })
