@@ -19,6 +19,7 @@ const Prices = Type.Object(
     cache_write_5m: Price,
     cache_write_1h: Price,
     output: Price,
+    audio_input: Type.Optional(Price),
   },
   STRICT,
 )
@@ -166,5 +167,6 @@ function toPrices(entry: Static<typeof Prices>) {
     cache_write_5m: BigInt(entry.cache_write_5m),
     cache_write_1h: BigInt(entry.cache_write_1h),
     output: BigInt(entry.output),
+    ...(entry.audio_input !== undefined && { audio_input: BigInt(entry.audio_input) }),
   }
 }

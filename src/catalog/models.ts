@@ -11,6 +11,8 @@ export type TokenPrices = {
   cache_write_5m: bigint
   cache_write_1h: bigint
   output: bigint
+  /** Where sound in a prompt has a price of its own. */
+  audio_input?: bigint
 }
 
 /** What is called upstream: at which price, within which limits. */

@@ -18,8 +18,7 @@ const TEXT_ONLY = {
 
 const MULTIMODAL = { ...TEXT_ONLY, images: true, files: true, json_schema: true }
 
-// Audio tokens of the Flash models cost more than text, and usage records have no bucket for them.
-const GEMINI_FLASH = { ...MULTIMODAL, audio_input: false }
+const GEMINI_FLASH = { ...MULTIMODAL, audio_input: true }
 
 // Pictures are scaled to 2048 by 768 at most: eight tiles.
 const GPT_4O_IMAGE = { low: 85, high: 85 + 8 * 170 }
@@ -216,7 +215,10 @@ export const CHAT_MODELS: readonly ChatModel[] = [
     created: '2025-06-17',
     provider: 'google',
     upstream_id: 'gemini-2.5-flash',
-    prices: pricesOf({ input: 300_000n, cache_read: 30_000n, output: 2_500_000n }),
+    prices: {
+      ...pricesOf({ input: 300_000n, cache_read: 30_000n, output: 2_500_000n }),
+      audio_input: 1_000_000n,
+    },
     context_window: 1_048_576,
     max_output_tokens: 65_536,
     image_tokens: GEMINI_IMAGE,
@@ -230,7 +232,10 @@ export const CHAT_MODELS: readonly ChatModel[] = [
     created: '2025-02-05',
     provider: 'google',
     upstream_id: 'gemini-2.0-flash',
-    prices: pricesOf({ input: 100_000n, cache_read: 25_000n, output: 400_000n }),
+    prices: {
+      ...pricesOf({ input: 100_000n, cache_read: 25_000n, output: 400_000n }),
+      audio_input: 700_000n,
+    },
     context_window: 1_048_576,
     max_output_tokens: 8_192,
     image_tokens: GEMINI_IMAGE,

@@ -139,6 +139,47 @@ test('the whole prompt decides whether long-prompt prices hold, and then for eve
   assert.equal(priceUsage(model, longer), 250_000n + 25_001n + 15_000n)
 })
 
+test('sound in a prompt costs what the model takes for sound, and no more where it takes nothing apart', () => {
+  const usage = { ...NOTHING, input_tokens: 1_000, audio_input_tokens: 600, output_tokens: 10 }
+  assert.equal(priceUsage(modelNamed('google/gemini-2.5-flash'), usage), 120n + 600n + 25n)
+  assert.equal(priceUsage(modelNamed('google/gemini-2.0-flash'), usage), 40n + 420n + 4n)
+  assert.equal(priceUsage(modelNamed('google/gemini-2.5-pro'), usage), 1_250n + 100n)
+  const too_much = { ...usage, audio_input_tokens: 1_001 }
+  assert.throws(() => priceUsage(modelNamed('google/gemini-2.5-flash'), too_much), {
+    code: 'pricing_error',
+  })
+})
+
+const listening = fc
+  .record({ model: models, audio_input: fc.option(price, { nil: undefined }) })
+  .map(({ model, audio_input }): ChatModel => {
+    const prices = { ...model.prices, ...(audio_input !== undefined && { audio_input }) }
+    return { ...model, prices }
+  })
+
+test('a quote covers sound at its own price too, and the hold says how much output is left', () => {
+  const calls = fc.record({
+    usage: usages,
+    share: fc.double({ min: 0, max: 1, noNaN: true }),
+    spare: tokens,
+    markup_bps: fc.integer({ min: 0, max: 10_000 }),
+  })
+  fc.assert(
+    fc.property(listening, calls, (model, { usage, share, spare, markup_bps }) => {
+      const audio_input_tokens = Math.floor(usage.input_tokens * share)
+      const prompt_tokens = promptOf(usage) + spare
+      const audio_tokens = audio_input_tokens + spare
+      const bounds = { prompt_tokens, audio_tokens, n: 1, cache_write: true }
+      const max_output_tokens = usage.output_tokens
+      const maximum = quoteMaximum(model, { ...bounds, max_output_tokens })
+      assert.ok(maximum >= priceUsage(model, { ...usage, audio_input_tokens }))
+      const credits = maximum + markupOf(maximum, markup_bps)
+      const affordable = affordableOutput(model, { ...bounds, credits, markup_bps })
+      assert.ok(affordable >= Math.min(max_output_tokens, model.max_output_tokens))
+    }),
+  )
+})
+
 test('a quote covers every usage within its bounds', () => {
   const parts = fc.record({
     usage: usages,

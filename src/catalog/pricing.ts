@@ -20,11 +20,15 @@ export type TokenUsage = {
   cache_write_5m_tokens: number
   cache_write_1h_tokens: number
   output_tokens: number
+  /** Of the input: how much of it was sound. */
+  audio_input_tokens?: number
 }
 
 /** What a call may use at most. */
 export type CallBounds = {
   prompt_tokens: number
+  /** Of the prompt: how much of it may be sound. */
+  audio_tokens?: number
   /** For each answer. */
   max_output_tokens: number
   /** Answers asked for. */
@@ -42,8 +46,11 @@ export function priceUsage(model: ChatModel, usage: TokenUsage): Credits {
   }
   const { input, cache_read, cache_write_5m, cache_write_1h } = buckets
   const prices = pricesFor(model, input + cache_read + cache_write_5m + cache_write_1h)
+  const audio = toCount(usage.audio_input_tokens ?? 0)
+  const spoken = audio * (prices.audio_input ?? prices.input)
   return roundUp(
-    input * prices.input +
+    toCount(usage.input_tokens - Number(audio)) * prices.input +
+      spoken +
       cache_read * prices.cache_read +
       cache_write_5m * prices.cache_write_5m +
       cache_write_1h * prices.cache_write_1h +
@@ -115,10 +122,13 @@ type Tier = { prompt: bigint; output: bigint }
 function tiersOf(model: ChatModel, bounds: Omit<CallBounds, 'max_output_tokens'>): Tier[] {
   const { long_prompt, prices } = model
   const prompt_tokens = toCount(bounds.prompt_tokens)
-  const tier = (of: TokenPrices, tokens: bigint): Tier => ({
-    prompt: tokens * dearestInput(model, of, bounds.cache_write),
-    output: of.output,
-  })
+  const audio_tokens = toCount(bounds.audio_tokens ?? 0)
+  const tier = (of: TokenPrices, tokens: bigint): Tier => {
+    const dearest = dearestInput(model, of, bounds.cache_write)
+    const surcharge = larger((of.audio_input ?? 0n) - dearest, 0n)
+    const spoken = audio_tokens < tokens ? audio_tokens : tokens
+    return { prompt: tokens * dearest + spoken * surcharge, output: of.output }
+  }
   if (!long_prompt || prompt_tokens <= long_prompt.above_tokens)
     return [tier(prices, prompt_tokens)]
   return [tier(prices, BigInt(long_prompt.above_tokens)), tier(long_prompt.prices, prompt_tokens)]

@@ -55,6 +55,7 @@ const OpenAiModel = Type.Object(
         input: Price,
         cached_input: Price,
         output: Price,
+        audio_input: Type.Optional(Price),
       },
       { description: 'Credits per million units; 1,000,000 credits are $1.00.' },
     ),
@@ -212,12 +213,13 @@ function createdOf(model: Model): Date {
 
 function pricingOf(model: Model) {
   if (model.kind === 'chat') {
-    const { input, cache_read, output } = model.prices
+    const { input, cache_read, output, audio_input } = model.prices
     return {
       unit: 'token' as const,
       input: Number(input),
       cached_input: Number(cache_read),
       output: Number(output),
+      ...(audio_input !== undefined && { audio_input: Number(audio_input) }),
     }
   }
   // Audio has one price: for what is said, heard or asked for.

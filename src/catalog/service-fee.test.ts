@@ -34,6 +34,12 @@ test('the dearer prices of long prompts are raised too, and audio', () => {
   }
   assert.equal(long(plain), 15_000_000n)
   assert.equal(long(raised), 16_500_000n)
+  const sound = (catalog: typeof plain) => {
+    const model = catalog.find('google/gemini-2.5-flash')
+    return model?.kind === 'chat' ? model.prices.audio_input : undefined
+  }
+  assert.equal(sound(plain), 1_000_000n)
+  assert.equal(sound(raised), 1_100_000n)
   const speech = (catalog: typeof plain) => {
     const model = catalog.find('elevenlabs/eleven_flash_v2_5')
     return model?.kind === 'speech' ? model.price : undefined

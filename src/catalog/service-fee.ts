@@ -42,5 +42,6 @@ function raiseAll(prices: TokenPrices, raise: (price: bigint) => bigint): TokenP
     cache_write_5m: raise(prices.cache_write_5m),
     cache_write_1h: raise(prices.cache_write_1h),
     output: raise(prices.output),
+    ...(prices.audio_input !== undefined && { audio_input: raise(prices.audio_input) }),
   }
 }

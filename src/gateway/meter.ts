@@ -109,6 +109,7 @@ export class Meter {
         return
       case 'start':
       case 'stop':
+      case 'text_signature':
       case 'thinking_signature':
       case 'redacted_thinking':
         return

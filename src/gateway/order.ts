@@ -72,7 +72,8 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
   const prompt_tokens = promptTokens(request, model)
   const limit = outputLimit(request, model, prompt_tokens)
   const wanted_tokens = limit.max_output_tokens
-  const bounds = { prompt_tokens, n: request.n, cache_write: writesCache(request) }
+  const audio_tokens = audioTokens(request, model)
+  const bounds = { prompt_tokens, audio_tokens, n: request.n, cache_write: writesCache(request) }
   const wanted = { ...bounds, max_output_tokens: wanted_tokens }
   const withMarkup = (cost: bigint) => cost + markupOf(cost, payer.markup_bps)
   const placed_at = parts.clock.now()
@@ -101,6 +102,16 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
     sends_limit: limit.send || max_output_tokens < wanted_tokens,
     placed_at,
   }
+}
+
+/** At most: the same estimate, of a prompt that has nothing but the sound. */
+function audioTokens(request: ChatRequest, model: ChatModel): number {
+  const content = request.messages.flatMap(({ content: parts }) =>
+    parts.flatMap((part) => (part.kind === 'audio' ? [part] : [])),
+  )
+  if (content.length === 0) return 0
+  const sound = { ...request, system: [], tools: [], response_format: undefined }
+  return promptTokens({ ...sound, messages: [{ content }] }, model)
 }
 
 function writesCache(request: ChatRequest): boolean {

@@ -2,6 +2,7 @@
 
 import { markupOf, priceUsage } from '../catalog/pricing.ts'
 import type { Settlement } from '../wallet/holds.ts'
+import type { Usage } from './dialects/chat-types.ts'
 import type { SvcNumbers } from './dialects/dialect.ts'
 import type { Metered } from './meter.ts'
 import type { ChatCall, ChatParts, Order } from './order.ts'
@@ -60,9 +61,7 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced:
     estimated,
     // The prices it was charged at: a later price list must not change what this row says.
     ...priced,
-    ...(order.ignored.length > 0 && {
-      details: { ...('details' in priced && priced.details), ignored_fields: order.ignored },
-    }),
+    ...detailsOf(order, priced, usage),
     raw_usage: withoutZeros(raw),
     request_id: call.request_id.slice('req_'.length),
     ...(record.provider_request_id !== undefined && {
@@ -72,6 +71,16 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced:
     total_ms: Math.round(record.total_ms),
     outcome: record.ended,
   }
+}
+
+/** What few calls have. */
+function detailsOf({ ignored }: Order, priced: Priced, { audio_input_tokens }: Usage) {
+  const details = {
+    ...('details' in priced && priced.details),
+    ...(ignored.length > 0 && { ignored_fields: ignored }),
+    ...(audio_input_tokens !== undefined && { audio_input_tokens }),
+  }
+  return Object.keys(details).length > 0 ? { details } : {}
 }
 
 /** Most of what providers report is zero. A count that is not there was zero, or not reported. */

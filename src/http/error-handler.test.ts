@@ -97,6 +97,16 @@ describe('an error in the words of OpenAI', () => {
   }
 })
 
+test('the field at fault and the code of the provider stand in both formats, where there are any', async () => {
+  for (const format of ['openai', 'anthropic']) {
+    const { body } = await ask({
+      url: `/${format}?code=bad_request&param=messages&provider_code=x`,
+    })
+    const error = body['error'] as Record<string, unknown>
+    assert.deepEqual([error['param'], error['provider_code']], ['messages', 'x'], format)
+  }
+})
+
 describe('an error in the words of Anthropic', () => {
   for (const code of ERROR_CODES) {
     test(`${code} has its status and the whole envelope`, async () => {
@@ -288,7 +298,8 @@ async function ask(request: InjectOptions) {
 function addRoutes(app: App): void {
   for (const dialect of ['openai', 'anthropic', 'oauth'] as const) {
     app.get(`/${dialect}`, { config: { access: 'public', dialect } }, (request) => {
-      throw new ApiError((request.query as { code: ErrorCode }).code)
+      const { code, ...told } = request.query as { code: ErrorCode }
+      throw new ApiError(code, told)
     })
   }
   const config = { access: 'public' } as const

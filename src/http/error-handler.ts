@@ -55,18 +55,19 @@ export function renderError(
   error: ApiError,
   context: { dialect: Dialect; request_id: string; public_url: string },
 ): string {
-  const { code, message, hint } = error
+  const { code, message, hint, param, provider_code } = error
+  const told = { hint, param, provider_code }
   const docs_url = `${context.public_url}/docs/errors#${code}`
   const { request_id } = context
   switch (context.dialect) {
     case 'openai':
       return JSON.stringify({
-        error: { code, message, type: errorType(error.status), hint, docs_url, request_id },
+        error: { code, message, type: errorType(error.status), ...told, docs_url, request_id },
       })
     case 'anthropic':
       return JSON.stringify({
         type: 'error',
-        error: { type: code, message, code, hint, docs_url },
+        error: { type: code, message, code, ...told, docs_url },
         request_id,
       })
     case 'oauth':

@@ -54,6 +54,11 @@ const ERROR_SCHEMA = {
         message: { type: 'string', examples: ['The request is not valid.'] },
         type: { type: 'string', examples: ['invalid_request_error'] },
         hint: { type: 'string', description: 'What to do about it.' },
+        param: { type: 'string', description: 'The field at fault, where it is one field.' },
+        provider_code: {
+          type: 'string',
+          description: "The model provider's own code, such as `context_length_exceeded`.",
+        },
         docs_url: { type: 'string', format: 'uri' },
         request_id: { type: 'string', examples: ['req_0b1e7c52a0f94f5f8d6a1c7f2f1f4a31'] },
       },

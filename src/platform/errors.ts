@@ -241,6 +241,10 @@ export type ApiErrorOptions = {
   /** Replaces the table's words; sent to the caller. */
   message?: string
   hint?: string
+  /** The field at fault, by its path in the caller's body. */
+  param?: string
+  /** What the model provider called it, for clients that match on its codes. */
+  provider_code?: string
   /** For the log only. */
   detail?: string
   cause?: unknown
@@ -254,6 +258,8 @@ export class ApiError extends Error {
   readonly code: ErrorCode
   readonly status: number
   readonly hint: string | undefined
+  readonly param: string | undefined
+  readonly provider_code: string | undefined
   readonly detail: string | undefined
   readonly headers: Record<string, string>
 
@@ -264,6 +270,8 @@ export class ApiError extends Error {
     this.code = code
     this.status = options.status ?? entry.status
     this.hint = options.hint ?? entry.hint
+    this.param = options.param
+    this.provider_code = options.provider_code
     this.detail = options.detail
     this.headers = options.headers ?? {}
   }

@@ -171,6 +171,33 @@ describe('a body that cannot be served is a 4xx with a hint, charges nothing and
   })
 })
 
+test('a refusal says what clients match on, in both formats: the field, and the code of the provider', async () => {
+  const own = await customer.newKey()
+  const told = (reply: ChatReply) => {
+    const { error } = JSON.parse(reply.text) as { error: Record<string, unknown> }
+    return [error['param'], error['provider_code']]
+  }
+  for (const dialect of DIALECTS) {
+    const ask = { key: own.key, model: 'gpt-4o-mini', prompt: 'Hello', dialect, max_tokens: 100 }
+    const fields: [path: string, extra: object, model?: string][] = [
+      ['temperature', { temperature: 'warm' }],
+      ['messages[0].role', { messages: [{ role: 'wizard', content: 'Hello' }] }],
+      dialect === 'openai'
+        ? ['n', { n: 2 }, PROVIDER_MODELS[1]]
+        : ['mcp_servers', { mcp_servers: [{}] }],
+    ]
+    for (const [path, extra, model = ask.model] of fields) {
+      const reply = await chat(gateway.url, { ...ask, model, extra })
+      assert.deepEqual(told(reply), [path, undefined], reply.text)
+    }
+    const long = { ...ask, prompt: 'Hello [[sandbox:too_long]]' }
+    const code = 'context_length_exceeded'
+    assert.deepEqual(told(await chat(gateway.url, long)), ['messages', code])
+    const denied = await chat(gateway.url, { ...ask, prompt: 'Hello [[sandbox:quota]]' })
+    assert.deepEqual(told(denied), [undefined, undefined])
+  }
+})
+
 test('every reply, streams and errors too, has a request id and the three rate limit headers', async () => {
   const prompts = [
     'Hello',

@@ -4,6 +4,7 @@ import type { ChatEvent, StopReason, Usage } from './chat-types.ts'
 
 export type AnswerBlock =
   | { kind: 'text' | 'refusal'; text: string }
+  | { kind: 'text_signature'; signature: string }
   | { kind: 'thinking'; text: string; signature: string | undefined }
   | { kind: 'redacted_thinking'; data: string }
   | ToolCall
@@ -69,6 +70,9 @@ function addToChoice(choice: Choice, event: Exclude<ChatEvent, { kind: 'start' |
       return addThinking(blocks, event.text, undefined)
     case 'thinking_signature':
       return addThinking(blocks, '', event.signature)
+    case 'text_signature':
+      blocks.push({ kind: 'text_signature', signature: event.signature })
+      return
     case 'redacted_thinking':
       blocks.push({ kind: 'redacted_thinking', data: event.data })
       return

@@ -10,10 +10,18 @@ const MAX_DEPTH = 100
 /** Objects and arrays in one body. */
 const MAX_CONTAINERS = 500_000
 
+/** Not where the whole body is meant. */
+const PATH = /^[^ ]+$/
+
 const HINT = 'GET /docs describes every field.'
 
 export function refuse(path: string, problem: string, hint: string = HINT): never {
-  throw new ApiError('bad_request', { message: `${path} ${problem}.`, hint })
+  const param = PATH.test(path) ? path : undefined
+  throw new ApiError('bad_request', {
+    message: `${path} ${problem}.`,
+    hint,
+    ...(param !== undefined && { param }),
+  })
 }
 
 export function isObject(value: unknown): value is Fields {

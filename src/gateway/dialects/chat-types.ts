@@ -62,7 +62,8 @@ export type UserPart =
     }
 
 export type AssistantPart =
-  | TextPart
+  /** A signed text that is empty proves the text beside it. */
+  | (TextPart & { signature?: string })
   | { kind: 'refusal'; text: string }
   /** `signature` proves the block to the provider that made it; it must come back unchanged. */
   | { kind: 'thinking'; text: string; signature: string }
@@ -119,6 +120,8 @@ export type Usage = {
   cache_write_1h_tokens: number
   output_tokens: number
   reasoning_tokens: number
+  /** Of `input_tokens`: sound, where a provider counts it apart. */
+  audio_input_tokens?: number
 }
 
 export type StopReason = 'end' | 'length' | 'stop_sequence' | 'tool_calls' | 'content_filter'
@@ -128,6 +131,8 @@ export type ChatEvent =
   /** First, once: the provider's id of the answer. */
   | { kind: 'start'; id: string }
   | { kind: 'text'; choice: number; text: string }
+  /** Proves the text before it, to the provider that made it. */
+  | { kind: 'text_signature'; choice: number; signature: string }
   | { kind: 'refusal'; choice: number; text: string }
   | { kind: 'thinking'; text: string }
   /** Closes the thinking block before it. */

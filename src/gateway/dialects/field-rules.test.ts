@@ -72,6 +72,9 @@ function refuses(field: string, model: (typeof MODELS)[keyof typeof MODELS]): vo
   assert.throws(
     () => judgeFields(OPENAI_FIELDS, { [field]: 2 }, model),
     (error) =>
-      error instanceof ApiError && error.code === 'bad_request' && error.message.includes(field),
+      error instanceof ApiError &&
+      error.code === 'bad_request' &&
+      error.message.includes(field) &&
+      error.param === field,
   )
 }

@@ -83,5 +83,6 @@ function refusal(field: string, rule: FieldRule | undefined, model: ChatModel): 
   return new ApiError('bad_request', {
     message: `${field} is not supported by ${model.name}.`,
     hint: rule?.hint ?? 'Leave it out.',
+    param: field,
   })
 }

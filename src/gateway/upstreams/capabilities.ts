@@ -21,35 +21,45 @@ export function checkCapabilities(request: ChatRequest, model: ChatModel): void 
   for (const message of request.messages) {
     if (message.role === 'user') checkParts(message.content, model)
   }
-  if (request.tools.length > 0) requireCapability(model, 'tools')
-  if (thinks(request)) requireCapability(model, 'reasoning')
+  const is_openai = request.original.dialect === 'openai'
+  if (request.tools.length > 0) requireCapability(model, 'tools', 'tools')
+  if (thinks(request)) {
+    requireCapability(model, 'reasoning', is_openai ? 'reasoning_effort' : 'thinking')
+  }
   const format = request.response_format?.kind
-  if (format === 'json_object' || format === 'json_schema') requireCapability(model, format)
+  if (format === 'json_object' || format === 'json_schema') {
+    requireCapability(model, format, is_openai ? 'response_format' : 'output_config.format')
+  }
 }
 
 /** The one way upstreams refuse a field. */
-export function refuse(message: string, hint?: string): ApiError {
-  return new ApiError('bad_request', { message, ...(hint !== undefined && { hint }) })
+export function refuse(message: string, hint?: string, param?: string): ApiError {
+  return new ApiError('bad_request', {
+    message,
+    ...(hint !== undefined && { hint }),
+    ...(param !== undefined && { param }),
+  })
 }
 
 export function refuseField(field: string, hint?: string): ApiError {
-  return refuse(`The field \`${field}\` is not supported.`, hint)
+  return refuse(`The field \`${field}\` is not supported.`, hint, field)
 }
 
 function checkParts(parts: readonly UserPart[], model: ChatModel): void {
   for (const part of parts) {
-    if (part.kind === 'image') requireCapability(model, 'images')
-    else if (part.kind === 'file') requireCapability(model, 'files')
-    else if (part.kind === 'audio') requireCapability(model, 'audio_input')
+    if (part.kind === 'image') requireCapability(model, 'images', 'messages')
+    else if (part.kind === 'file') requireCapability(model, 'files', 'messages')
+    else if (part.kind === 'audio') requireCapability(model, 'audio_input', 'messages')
     else if (part.kind === 'tool_result') checkParts(part.content, model)
   }
 }
 
-function requireCapability(model: ChatModel, capability: Capability): void {
+function requireCapability(model: ChatModel, capability: Capability, param: string): void {
   if (model.capabilities[capability]) return
   throw refuse(
     `The model ${model.name} does not take ${NAMES[capability]}.`,
     'GET /v1/models shows what each model can do.',
+    param,
   )
 }
 

@@ -102,6 +102,100 @@ test("a provider's words are passed on, trimmed, only where the request is at fa
   assert.doesNotMatch(map('openai', 401, secret).detail ?? '', /sk-/)
 })
 
+test("what clients match on is kept beside our code: the provider's own code and the field", () => {
+  const cases: readonly [ProviderName, number, Record<string, unknown>, string?, string?][] = [
+    [
+      'openai',
+      400,
+      { code: 'context_length_exceeded', param: 'messages' },
+      'context_length_exceeded',
+      'messages',
+    ],
+    [
+      'openai',
+      400,
+      { code: 'unsupported_parameter', param: 'top_k' },
+      'unsupported_parameter',
+      'top_k',
+    ],
+    [
+      'openai',
+      400,
+      { type: 'invalid_request_error', code: null, param: null },
+      'invalid_request_error',
+    ],
+    ['openai', 400, { code: 'invalid_prompt' }, 'invalid_prompt'],
+    ['openai', 429, { type: 'tokens', code: 'rate_limit_exceeded' }, 'rate_limit_exceeded'],
+    ['openai', 503, { code: 'server_is_overloaded' }, 'server_is_overloaded'],
+    ['openai', 502, {}],
+    [
+      'anthropic',
+      400,
+      { type: 'invalid_request_error', message: 'prompt is too long' },
+      'invalid_request_error',
+    ],
+    ['anthropic', 400, { type: 'x_error', details: { error_code: 'a_code' } }, 'a_code'],
+    ['anthropic', 529, { type: 'overloaded_error' }, 'overloaded_error'],
+    ['google', 400, { code: 400, status: 'INVALID_ARGUMENT' }, 'INVALID_ARGUMENT'],
+    ['google', 503, { code: 503, status: 'UNAVAILABLE' }, 'UNAVAILABLE'],
+    ['openai', 400, { code: 'has <words> in it', param: 'x y' }],
+    ['openai', 400, { code: 'x'.repeat(101), param: `messages.${'x'.repeat(100)}` }],
+  ]
+  for (const [provider, status, error, provider_code, param] of cases) {
+    const mapped = map(provider, status, error)
+    assert.deepEqual(
+      [mapped.provider_code, mapped.param],
+      [provider_code, param],
+      JSON.stringify(error),
+    )
+  }
+})
+
+test('nothing about our own account is told by a code', () => {
+  const secrets: readonly [ProviderName, number, Record<string, unknown>][] = [
+    ['openai', 401, { code: 'invalid_api_key', param: 'key' }],
+    ['openai', 403, { code: 'unsupported_country' }],
+    ['openai', 404, { code: 'model_not_found', param: 'model' }],
+    ['openai', 429, { code: 'insufficient_quota' }],
+    ['openai', 400, { code: 'unsupported_value', param: 'stream' }],
+    ['anthropic', 402, { type: 'billing_error' }],
+    ['anthropic', 400, { details: { error_code: 'organization_on_hold' } }],
+    ['google', 400, { status: 'FAILED_PRECONDITION' }],
+    ['google', 429, { status: 'RESOURCE_EXHAUSTED', message: 'limit: 0' }],
+  ]
+  for (const [provider, status, error] of secrets) {
+    const { code, provider_code, param } = map(provider, status, error)
+    assert.deepEqual([code, provider_code, param], ['provider_misconfigured', undefined, undefined])
+  }
+  const hours = map('openai', 429, { code: 'rate_limit_exceeded' }, { 'retry-after': '3601' })
+  assert.equal(hours.provider_code, undefined)
+})
+
+test('whatever a provider calls a prompt that is too long, the hint is to shorten it', () => {
+  const said: readonly [ProviderName, number, Record<string, unknown>][] = [
+    ['anthropic', 400, { message: 'prompt is too long: 203456 tokens > 200000 maximum' }],
+    [
+      'anthropic',
+      400,
+      { message: 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000' },
+    ],
+    ['anthropic', 413, { type: 'request_too_large' }],
+    ['openai', 400, { code: 'context_length_exceeded' }],
+    ['openai', 400, { code: null, message: "This model's maximum context length is 8192 tokens." }],
+    ['openai', 400, { message: 'Input tokens exceed the configured limit of 272000 tokens.' }],
+    ['openai', 400, { code: 'string_above_max_length' }],
+    ['openai', 429, { message: 'Request too large for gpt-4o' }],
+    ['google', 400, { message: 'The input token count (2) exceeds the maximum number of tokens' }],
+    ['google', 400, { message: 'The input token count exceeds the limit of 1048576.' }],
+    ['google', 400, { message: 'Request payload size exceeds the limit: 20971520 bytes.' }],
+  ]
+  for (const [provider, status, error] of said) {
+    const { code, hint } = map(provider, status, error)
+    assert.equal(code, 'bad_request')
+    assert.match(hint ?? '', /^Shorten/, JSON.stringify(error))
+  }
+})
+
 test('a body that is no JSON, or a list, is understood by its status', () => {
   const body = '<html>502 Bad gateway</html>'
   const error = errorFromAnswer(PROFILES.openai.errors, {

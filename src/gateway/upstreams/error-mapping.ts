@@ -10,6 +10,8 @@ import { retryAfterSeconds } from './retry-after.ts'
 
 const MAX_RETRY_AFTER_S = 3600
 const MAX_PROVIDER_TEXT = 500
+/** What a code or the path of a field looks like: no words, which could say anything. */
+const NAME = /^[\w.[\]-]{1,100}$/
 const SHORTEN = 'Shorten the prompt or choose a model with a larger context window.'
 
 export type ProviderName = 'openai' | 'anthropic' | 'google' | 'elevenlabs'
@@ -41,6 +43,8 @@ export type ProviderErrors = {
   /** Where the error stands in the body, if not in `error`. */
   errorOf?(body: JsonRecord): JsonRecord
 }
+
+export type Told = { param?: string; provider_code?: string }
 
 type Verdict = { code: ErrorCode; hint?: string; quotes_provider?: boolean }
 export type Rule = Verdict & { when(failure: Failure): boolean }
@@ -114,8 +118,10 @@ export function endedEarly(provider: ProviderName): ApiError {
   return new ApiError('provider_unavailable', { detail: `${provider}: the stream ended too early` })
 }
 
-export function filtered(provider: ProviderName, reason: string): ApiError {
-  return new ApiError('content_filtered', { detail: `${provider}: ${reason}` })
+/** `provider_code`: the provider's own word for why. */
+export function filtered(provider: ProviderName, reason: string, provider_code?: string): ApiError {
+  const detail = `${provider}: ${reason}`
+  return new ApiError('content_filtered', { detail, ...namesOf({ provider_code }) })
 }
 
 function toApiError(errors: ProviderErrors, failure: Failure, answer: ErrorAnswer): ApiError {
@@ -132,6 +138,7 @@ function toApiError(errors: ProviderErrors, failure: Failure, answer: ErrorAnswe
   const waits = (limited || verdict.code === 'provider_unavailable') && !long
   return new ApiError(verdict.code, {
     ...wordsOf(verdict, failure),
+    ...toldOf(verdict, failure),
     detail,
     ...(waits && wait_s !== undefined && { headers: { 'retry-after': String(wait_s) } }),
   })
@@ -143,6 +150,19 @@ function wordsOf(verdict: Verdict, failure: Failure): { message?: string; hint?:
     ...(text !== '' && { message: text }),
     ...(verdict.hint !== undefined && { hint: verdict.hint }),
   }
+}
+
+/** What clients match on. What is wrong with our account has no name. */
+function toldOf({ code }: Verdict, failure: Failure): Told {
+  if (code === MISCONFIGURED.code) return {}
+  const provider_code = [failure.code, failure.type].find((name) => name !== '')
+  return namesOf({ provider_code, param: failure.param })
+}
+
+function namesOf(names: Partial<Record<keyof Told, string | undefined>>): Told {
+  return Object.fromEntries(
+    Object.entries(names).filter(([, name]) => name !== undefined && NAME.test(name)),
+  )
 }
 
 /** For the log. Messages about a wrong key quote the key, so they stay out. */

@@ -49,6 +49,8 @@ function refuses(run: () => unknown, words: RegExp): void {
   })
 }
 
+const GEMINI_3 = testModel('google', 'gemini-3.1-pro-preview')
+
 const say = (text: string): ChatMessage => ({ role: 'user', content: [{ kind: 'text', text }] })
 
 test("OpenAI gets its client's own body, with the price and the account in our hands", () => {
@@ -463,8 +465,95 @@ test('settings in the words of Google', () => {
     seed: 7,
     stopSequences: ['a', 'b', 'c', 'd', 'e'],
   })
-  const response_format = { kind: 'json_object' } as const
-  refuses(() => toGoogle({ tools, response_format }), /together/)
+})
+
+test('Gemini takes tools and a JSON answer together only from the third generation on', () => {
+  const tools = [{ name: 'look', description: 'd', parameters: { type: 'object' } }]
+  const schema = { type: 'object', properties: { a: { type: 'string' } } }
+  for (const response_format of [
+    { kind: 'json_object' },
+    { kind: 'json_schema', name: 'x', schema },
+  ] as const) {
+    refuses(() => toGoogle({ tools, response_format }), /together/)
+    refuses(() => toGoogle({ tools, response_format }, MODELS.pro), /together/)
+    const config = toGoogle({ tools, response_format }, GEMINI_3)['generationConfig'] as JsonRecord
+    assert.equal(config['responseMimeType'], 'application/json')
+    const expected = response_format.kind === 'json_schema' ? schema : undefined
+    assert.equal(config['responseJsonSchema'], expected)
+  }
+})
+
+test('what Google has no word for is left out and named', () => {
+  const ignoredBy = (request: RequestParts, model = MODELS.flash) =>
+    draftGoogle(testCall(model, testRequest(request), at()), names()).ignored
+  const asked = {
+    frequency_penalty: 0.5,
+    presence_penalty: -1,
+    stop: ['a', 'b', 'c', 'd', 'e', 'f'],
+    seed: 2 ** 31,
+    parallel_tool_calls: false,
+    tools: [{ name: 'look', description: 'd', parameters: {}, strict: true }],
+    messages: [
+      {
+        role: 'user',
+        content: [
+          {
+            kind: 'image',
+            detail: 'low',
+            source: { kind: 'data', media_type: 'image/png', data: 'AAAA' },
+            cache: { ttl: '5m' },
+          },
+          {
+            kind: 'file',
+            name: 'a.pdf',
+            source: { kind: 'data', media_type: 'application/pdf', data: 'AAAA' },
+          },
+        ],
+      },
+    ],
+  } satisfies RequestParts
+  assert.deepEqual(ignoredBy(asked), [
+    'frequency_penalty',
+    'presence_penalty',
+    'seed',
+    'stop',
+    'parallel_tool_calls',
+    'tools[].function.strict',
+    'image_url.detail',
+    'file.filename',
+    'cache_control',
+  ])
+  assert.deepEqual(ignoredBy({ ...asked, dialect: 'anthropic' }).slice(3), [
+    'stop_sequences',
+    'tool_choice.disable_parallel_tool_use',
+    'tools[].strict',
+    'image_url.detail',
+    'document.title',
+    'cache_control',
+  ])
+  const config = toGoogle(asked)['generationConfig'] as JsonRecord
+  assert.deepEqual(Object.keys(config), ['stopSequences', 'maxOutputTokens'])
+  const idle = {
+    frequency_penalty: 0,
+    presence_penalty: 0,
+    stop: ['a', ''],
+    seed: -1,
+    parallel_tool_calls: true,
+    tools: [{ name: 'look', description: 'd', parameters: {}, strict: false }],
+  }
+  assert.deepEqual(ignoredBy(idle), [])
+  assert.deepEqual(ignoredBy({ parallel_tool_calls: false }), [])
+})
+
+test('Gemini takes penalties up to 2.0; later models refuse any', () => {
+  const penalties = { frequency_penalty: 0.5, presence_penalty: 0.25 }
+  const configOf = (model: typeof MODELS.pro) =>
+    toGoogle(penalties, model)['generationConfig'] as JsonRecord
+  assert.equal(configOf(MODELS.flash2)['frequencyPenalty'], 0.5)
+  assert.equal(configOf(MODELS.flash2)['presencePenalty'], 0.25)
+  for (const model of [MODELS.flash, MODELS.pro, GEMINI_3]) {
+    assert.doesNotMatch(JSON.stringify(configOf(model)), /enalty/)
+  }
 })
 
 test('Gemini thinks within the budget of its model', () => {
@@ -477,8 +566,57 @@ test('Gemini thinks within the budget of its model', () => {
   assert.match(budget(MODELS.pro, high), /"thinkingBudget":24576,"includeThoughts":true/)
   assert.match(budget(MODELS.flash, { kind: 'budget', tokens: 99_999 }), /"thinkingBudget":24576/)
   assert.doesNotMatch(budget(MODELS.flash2, none), /thinking/)
-  const later = testModel('google', 'gemini-3.1-pro-preview')
-  assert.match(budget(later, high), /"thinkingLevel":"high"/)
+})
+
+test('Gemini from 3 on thinks at one of the levels that its model has', () => {
+  const levelOf = (upstream_id: string, reasoning: ChatRequest['reasoning']) => {
+    const body = toGoogle({ reasoning }, testModel('google', upstream_id))
+    return (body['generationConfig'] as { thinkingConfig: JsonRecord }).thinkingConfig
+  }
+  const levels = (upstream_id: string) =>
+    (['none', 'minimal', 'low', 'medium', 'high'] as const).map(
+      (effort) => levelOf(upstream_id, { kind: 'effort', effort })['thinkingLevel'],
+    )
+  assert.deepEqual(levels('gemini-3-pro-preview'), ['low', 'low', 'low', 'high', 'high'])
+  assert.deepEqual(levels('gemini-3.1-pro-preview'), ['low', 'low', 'low', 'medium', 'high'])
+  for (const flash of ['gemini-3.6-flash', 'gemini-3.1-flash-lite']) {
+    assert.deepEqual(levels(flash), ['minimal', 'minimal', 'low', 'medium', 'high'])
+  }
+  const budgets = [1_024, 4_000, 8_192, 24_576].map(
+    (tokens) => levelOf('gemini-3.6-flash', { kind: 'budget', tokens })['thinkingLevel'],
+  )
+  assert.deepEqual(budgets, ['low', 'low', 'medium', 'high'])
+})
+
+test('a model that cannot stop thinking says so where it was asked to', () => {
+  const reasoning = { kind: 'effort', effort: 'none' } as const
+  const ignoredBy = (model: typeof MODELS.pro, dialect: 'openai' | 'anthropic') =>
+    draftGoogle(testCall(model, testRequest({ reasoning, dialect }), at()), names()).ignored
+  for (const model of [MODELS.pro, GEMINI_3]) {
+    assert.deepEqual(ignoredBy(model, 'openai'), ['reasoning_effort'])
+    assert.deepEqual(ignoredBy(model, 'anthropic'), ['thinking'])
+  }
+  for (const model of [MODELS.flash, MODELS.flash2])
+    assert.deepEqual(ignoredBy(model, 'openai'), [])
+})
+
+test('from Gemini 3 on the calls of a turn come back signed, one way or the other', () => {
+  const call = (id: string, signature?: string) =>
+    ({ kind: 'tool_call', id, name: id, input: {}, ...(signature && { signature }) }) as const
+  const result = (call_id: string) => ({ kind: 'tool_result' as const, call_id, content: [] })
+  const messages: ChatMessage[] = [
+    say('Hi'),
+    { role: 'assistant', content: [call('a', 'sig_a'), call('b')] },
+    { role: 'user', content: [result('a'), result('b')] },
+    { role: 'assistant', content: [call('c'), call('d')] },
+    { role: 'user', content: [result('c'), result('d')] },
+  ]
+  const signatures = (model: typeof MODELS.pro) =>
+    [...JSON.stringify(toGoogle({ messages }, model)).matchAll(/"thoughtSignature":"(\w+)"/g)].map(
+      ([, signature]) => signature,
+    )
+  assert.deepEqual(signatures(GEMINI_3), ['sig_a', 'skip_thought_signature_validator'])
+  assert.deepEqual(signatures(MODELS.flash), ['sig_a'])
 })
 
 test('what a model cannot do is refused before any call', () => {
@@ -496,17 +634,29 @@ test('what a model cannot do is refused before any call', () => {
     role: 'user',
     content: [{ kind: 'tool_result', call_id: 'a', content: [{ kind: 'file', source }] }],
   }
-  const cases: [RequestParts, RegExp][] = [
-    [{ messages: [with_image] }, /images/],
-    [{ messages: [nested] }, /files/],
-    [{ messages: [{ role: 'user', content: [{ kind: 'audio', source }] }] }, /audio/],
-    [{ tools: [{ name: 'x', description: undefined, parameters: {} }] }, /tools/],
-    [{ response_format: { kind: 'json_object' } }, /json_object/],
-    [{ response_format: { kind: 'json_schema', name: 'x', schema: {} } }, /schema/],
-    [{ reasoning: { kind: 'budget', tokens: 2_000 } }, /reasoning/],
+  const audio: ChatMessage = { role: 'user', content: [{ kind: 'audio', source }] }
+  const tools = [{ name: 'x', description: undefined, parameters: {} }]
+  const schema = { kind: 'json_schema', name: 'x', schema: {} } as const
+  const cases: [RequestParts, RegExp, openai: string, anthropic: string][] = [
+    [{ messages: [with_image] }, /images/, 'messages', 'messages'],
+    [{ messages: [nested] }, /files/, 'messages', 'messages'],
+    [{ messages: [audio] }, /audio/, 'messages', 'messages'],
+    [{ tools }, /tools/, 'tools', 'tools'],
+    [
+      { response_format: { kind: 'json_object' } },
+      /json_object/,
+      'response_format',
+      'output_config.format',
+    ],
+    [{ response_format: schema }, /schema/, 'response_format', 'output_config.format'],
+    [{ reasoning: { kind: 'budget', tokens: 2_000 } }, /reasoning/, 'reasoning_effort', 'thinking'],
   ]
-  for (const [request, words] of cases) {
-    refuses(() => checkCapabilities(testRequest(request), none), words)
+  for (const [request, words, ...params] of cases) {
+    for (const [index, dialect] of (['openai', 'anthropic'] as const).entries()) {
+      const check = () => checkCapabilities(testRequest({ ...request, dialect }), none)
+      refuses(check, words)
+      assert.throws(check, { param: params[index] })
+    }
   }
   checkCapabilities(testRequest({ reasoning: { kind: 'effort', effort: 'none' } }), none)
 })
@@ -515,7 +665,8 @@ test('as many turns and parts as fit into a body take no stack and little time',
   const turns = Array.from({ length: 150_000 }, () => say('x'))
   const content = Array.from({ length: 300_000 }, () => ({ kind: 'text', text: 'x' }) as const)
   const messages: ChatMessage[] = [...turns, { role: 'user', content }]
-  const before = process.cpuUsage()
+  // Of the processor, not of the clock: other tests run beside this one.
+  const start = process.cpuUsage()
   for (const send of [toOpenai, toAnthropic, toGoogle]) send({ messages })
-  assert.ok(process.cpuUsage(before).user < 5_000_000)
+  assert.ok(process.cpuUsage(start).user < 5_000_000)
 })

@@ -321,6 +321,9 @@ test('Google: each finish reason, with something produced and with nothing', () 
     ['IMAGE_SAFETY', 'content_filter', 'content_filtered'],
     ['OTHER', 'end', 'content_filtered'],
     ['MALFORMED_FUNCTION_CALL', 'end', 'upstream_error'],
+    ['MISSING_THOUGHT_SIGNATURE', 'end', 'upstream_error'],
+    ['MODEL_ARMOR', 'content_filter', 'content_filtered'],
+    ['A_REASON_OF_THE_FUTURE', 'end', 'content_filtered'],
   ]
   const read = (parts: readonly object[], finishReason: string) =>
     replay(createGoogleReader(names), [{ candidates: [{ content: { parts }, finishReason }] }])
@@ -328,7 +331,9 @@ test('Google: each finish reason, with something produced and with nothing', () 
     events.findLast((event) => event.kind === 'stop')?.reason
   for (const [finish, full, empty] of cases) {
     assert.equal(reasonOf(read([{ text: 'x' }], finish)), full)
-    if (empty.includes('_')) assert.throws(() => read([], finish), { code: empty })
+    if (empty === 'content_filtered') {
+      assert.throws(() => read([], finish), { code: empty, provider_code: finish })
+    } else if (empty.includes('_')) assert.throws(() => read([], finish), { code: empty })
     else assert.equal(reasonOf(read([], finish)), empty)
   }
 })
@@ -341,5 +346,5 @@ test('Google: a blocked prompt is content_filtered, and its usage is told first'
   }
   const events = reader.readChunk(blocked, JSON.stringify(blocked))
   assert.equal(events.find((event) => event.kind === 'usage')?.usage.input_tokens, 8)
-  assert.throws(() => reader.check?.(), { code: 'content_filtered' })
+  assert.throws(() => reader.check?.(), { code: 'content_filtered', provider_code: 'SAFETY' })
 })

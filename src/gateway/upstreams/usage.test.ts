@@ -9,7 +9,7 @@ import { openaiUsage } from './openai/usage.ts'
 const tokens = fc.nat({ max: 1_000_000 })
 const sum = (usage: Usage | undefined) => {
   assert.ok(usage)
-  const { reasoning_tokens, ...buckets } = usage
+  const { reasoning_tokens, audio_input_tokens: _of_input, ...buckets } = usage
   const counts = Object.values(buckets)
   for (const count of [...counts, reasoning_tokens])
     assert.ok(Number.isInteger(count) && count >= 0)
@@ -124,4 +124,34 @@ test("the example of providers.md 6.5 keeps Anthropic's fresh input apart from i
     output_tokens: 550,
     reasoning_tokens: 0,
   })
+})
+
+test('sound that Google counts is told apart, less what came from the cache', () => {
+  const raw = {
+    promptTokenCount: 150,
+    cachedContentTokenCount: 40,
+    promptTokensDetails: [
+      { modality: 'TEXT', tokenCount: 50 },
+      { modality: 'AUDIO', tokenCount: 100 },
+    ],
+    cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 30 }],
+    candidatesTokenCount: 5,
+    totalTokenCount: 155,
+  }
+  assert.equal(googleUsage(raw)?.audio_input_tokens, 70)
+  assert.equal(sum(googleUsage(raw)), 155)
+  const text_only = { ...raw, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 150 }] }
+  assert.equal(googleUsage(text_only)?.audio_input_tokens, undefined)
+  const absurd = { ...raw, promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 9_999 }] }
+  assert.equal(googleUsage(absurd)?.audio_input_tokens, 110)
+  for (const nonsense of [
+    7,
+    {},
+    [null],
+    [{ modality: 'AUDIO', tokenCount: -5 }],
+    [{ modality: 'AUDIO' }],
+  ]) {
+    const usage = googleUsage({ ...raw, promptTokensDetails: nonsense })
+    assert.equal(usage?.audio_input_tokens, undefined)
+  }
 })

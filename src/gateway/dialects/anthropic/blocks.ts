@@ -23,6 +23,7 @@ import type {
   UserPart,
 } from '../chat-types.ts'
 import { readAddress, readBase64, readImageType } from '../media-source.ts'
+import { withGoogleSignatures } from './signatures.ts'
 
 const MAX_BLOCKS = 2_000
 
@@ -45,7 +46,8 @@ export function readBlocks({ role, content, path, call_ids }: BlocksOf): ChatMes
   }
   const blocks = readContent(content, path)
   if (role === 'assistant') {
-    const parts = blocks.map(({ block, at }) => readAssistantBlock(block, at))
+    const read = blocks.map(({ block, at }) => readAssistantBlock(block, at))
+    const parts = withGoogleSignatures(read)
     for (const part of parts) if (part.kind === 'tool_call') call_ids.add(part.id)
     return { role, content: parts }
   }

@@ -4,6 +4,7 @@ import { type AnswerBlock, type Choice, collectAnswer, stopReasonOf } from '../a
 import { isObject } from '../body-fields.ts'
 import type { StopReason, Usage } from '../chat-types.ts'
 import { presentNumbers, type WholeAnswer } from '../dialect.ts'
+import { markSignature } from './signatures.ts'
 
 const STOP_REASONS = {
   end: 'end_turn',
@@ -21,7 +22,7 @@ export function formatAnthropicReply({ model, created, events, svc }: WholeAnswe
     type: 'message',
     role: 'assistant',
     model,
-    content: choice?.blocks.map(toBlock) ?? [],
+    content: choice?.blocks.flatMap(toBlocks) ?? [],
     stop_reason: choice ? stopReason(choice) : 'end_turn',
     stop_sequence: choice?.stop?.stop_sequence ?? null,
     usage: { ...toAnthropicUsage(answer.usage), ...cacheSplit(answer.usage) },
@@ -63,6 +64,16 @@ function cacheSplit(usage: Usage) {
   }
 }
 
+/** A call stands after its proof. */
+function toBlocks(block: AnswerBlock) {
+  if (block.kind !== 'tool_call' || block.signature === undefined) return [toBlock(block)]
+  return [toProof(markSignature('call', block.signature)), toBlock(block)]
+}
+
+function toProof(signature: string) {
+  return { type: 'thinking', thinking: '', signature }
+}
+
 function toBlock(block: AnswerBlock) {
   switch (block.kind) {
     case 'text':
@@ -70,6 +81,8 @@ function toBlock(block: AnswerBlock) {
       return { type: 'text', text: block.text }
     case 'thinking':
       return { type: 'thinking', thinking: block.text, signature: block.signature ?? '' }
+    case 'text_signature':
+      return toProof(markSignature('text', block.signature))
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: block.data }
     case 'tool_call':

@@ -23,6 +23,7 @@ import type {
   TextPart,
 } from '../chat-types.ts'
 import { readBlocks, readCacheHint, readSystem } from './blocks.ts'
+import { withoutForeignThoughts } from './signatures.ts'
 import { parseToolChoice, parseTools } from './tools.ts'
 
 const MAX_MESSAGES = 10_000
@@ -63,7 +64,7 @@ export function parseTokenCount(body: unknown): ChatRequest {
     stream: readOptionalBoolean(fields['stream'], 'stream') ?? false,
     include_usage: true,
     ignored: [],
-    original: { dialect: 'anthropic', body: fields },
+    original: { dialect: 'anthropic', body: withoutForeignThoughts(fields) },
   }
 }
 

@@ -15,6 +15,7 @@ import {
 import { findMember, replaceValue } from '../json-scan.ts'
 import { ObjectEnd } from '../object-end.ts'
 import { fallbackId, toAnthropicUsage, toStopReason } from './reply.ts'
+import { markSignature } from './signatures.ts'
 
 type Block = {
   kind: 'text' | 'refusal' | 'thinking' | 'redacted_thinking' | 'tool_call'
@@ -109,6 +110,8 @@ export class AnthropicStream implements DialectStream {
           opened + this.#writeDelta(block, { type: 'signature_delta', signature: event.signature })
         )
       }
+      case 'text_signature':
+        return this.#writeProof(markSignature('text', event.signature))
       case 'redacted_thinking':
         return this.#push({
           kind: 'redacted_thinking',
@@ -176,11 +179,18 @@ export class AnthropicStream implements DialectStream {
     return [block, this.#push(block)]
   }
 
-  #openCall({ index, id, name }: Extract<ChatEvent, { kind: 'tool_call' }>): string {
+  #writeProof(signature: string): string {
+    const start = JSON.stringify({ type: 'thinking', thinking: '', signature: '' })
+    const waiting = [JSON.stringify({ type: 'signature_delta', signature })]
+    return this.#push({ kind: 'thinking', start, waiting, signed: true })
+  }
+
+  #openCall({ index, id, name, signature }: Extract<ChatEvent, { kind: 'tool_call' }>): string {
+    const proof = signature === undefined ? '' : this.#writeProof(markSignature('call', signature))
     const start = JSON.stringify({ type: 'tool_use', id, name, input: {} })
     const block: Block = { kind: 'tool_call', start, waiting: [], input: new ObjectEnd() }
     this.#calls.set(index, block)
-    return this.#push(block)
+    return proof + this.#push(block)
   }
 
   #writeArguments(index: number, fragment: string): string {

@@ -6,6 +6,8 @@ import { fieldTable } from '../field-rules.ts'
 const OPENAI_ONLY = 'Leave it out, or use an OpenAI model.'
 const SPEECH = 'Use POST /v1/audio/speech for spoken answers.'
 
+const FROM_2_5 = 'Gemini from 2.5 on ignores it'
+
 const isZero = (value: unknown) => value === 0
 const isFalse = (value: unknown) => value === false
 const isEmpty = (value: unknown) =>
@@ -19,8 +21,20 @@ export const OPENAI_FIELDS = fieldTable({
   max_tokens: { all: 'translate', note: 'as `max_completion_tokens`' },
   temperature: { openai: 'relay', all: 'translate' },
   top_p: { openai: 'relay', all: 'translate' },
-  frequency_penalty: { openai: 'relay', anthropic: 'ignore', google: 'translate', isIdle: isZero },
-  presence_penalty: { openai: 'relay', anthropic: 'ignore', google: 'translate', isIdle: isZero },
+  frequency_penalty: {
+    openai: 'relay',
+    anthropic: 'ignore',
+    google: 'translate',
+    note: FROM_2_5,
+    isIdle: isZero,
+  },
+  presence_penalty: {
+    openai: 'relay',
+    anthropic: 'ignore',
+    google: 'translate',
+    note: FROM_2_5,
+    isIdle: isZero,
+  },
   logit_bias: { openai: 'relay', all: 'ignore', isIdle: isEmpty },
   logprobs: { openai: 'relay', all: 'refuse', hint: OPENAI_ONLY, isIdle: isFalse },
   top_logprobs: { openai: 'relay', all: 'refuse', hint: OPENAI_ONLY, isIdle: isZero },
@@ -31,7 +45,7 @@ export const OPENAI_FIELDS = fieldTable({
   verbosity: { openai: 'relay', all: 'ignore' },
   tools: { openai: 'relay', all: 'translate' },
   tool_choice: { openai: 'relay', all: 'translate' },
-  parallel_tool_calls: { openai: 'relay', anthropic: 'translate', google: 'ignore' },
+  parallel_tool_calls: { openai: 'relay', all: 'translate', note: 'Gemini ignores `false`' },
   response_format: { openai: 'relay', all: 'translate' },
   stream: { all: 'translate' },
   stream_options: { all: 'translate' },

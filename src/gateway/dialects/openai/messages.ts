@@ -54,8 +54,10 @@ export function withoutGatewayFields(messages: unknown): unknown {
     const calls = message['tool_calls']
     const signed =
       Array.isArray(calls) && calls.some((call) => isObject(call) && 'extra_content' in call)
-    if (!signed && !('reasoning_content' in message)) return message
-    const { reasoning_content: _thought, ...rest } = message
+    if (!signed && !['reasoning_content', 'extra_content'].some((name) => name in message)) {
+      return message
+    }
+    const { reasoning_content: _thought, extra_content: _extra, ...rest } = message
     if (!Array.isArray(calls)) return rest
     return { ...rest, tool_calls: calls.map(withoutExtraContent) }
   })
@@ -193,6 +195,8 @@ function readAssistant(message: Fields, path: string): AssistantPart[] {
     if (!isAbsent(message[field])) refuse(`${path}.${field}`, 'is not supported')
   }
   const parts = readAssistantContent(message['content'], `${path}.content`)
+  const signature = readThoughtSignature(message)
+  if (signature !== undefined) parts.push({ kind: 'text', text: '', signature })
   const refusal = readOptionalText(message['refusal'], `${path}.refusal`)
   if (refusal) parts.push({ kind: 'refusal', text: refusal })
   if (isAbsent(message['tool_calls'])) return parts
@@ -247,8 +251,8 @@ function readArguments(value: unknown, path: string): Fields {
 }
 
 /** Google's proof of its own reasoning, in the place where Google's OpenAI-compatible endpoint puts it. */
-function readThoughtSignature(call: Fields): string | undefined {
-  const extra = call['extra_content']
+function readThoughtSignature(signed: Fields): string | undefined {
+  const extra = signed['extra_content']
   const google = isObject(extra) ? extra['google'] : undefined
   const signature = isObject(google) ? google['thought_signature'] : undefined
   return typeof signature === 'string' && signature !== '' ? signature : undefined

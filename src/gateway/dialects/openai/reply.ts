@@ -37,7 +37,11 @@ export function toOpenAiUsage(usage: Usage) {
     prompt_tokens,
     completion_tokens: usage.output_tokens,
     total_tokens: prompt_tokens + usage.output_tokens,
-    prompt_tokens_details: { cached_tokens: usage.cache_read_tokens, cache_write_tokens },
+    prompt_tokens_details: {
+      cached_tokens: usage.cache_read_tokens,
+      cache_write_tokens,
+      ...(usage.audio_input_tokens !== undefined && { audio_tokens: usage.audio_input_tokens }),
+    },
     completion_tokens_details: { reasoning_tokens: usage.reasoning_tokens },
   }
 }
@@ -70,6 +74,7 @@ function toMessage({ blocks }: Choice) {
     refusal: refusal === '' ? null : refusal,
     ...(thought !== '' && { reasoning_content: thought }),
     ...(tool_calls.length > 0 && { tool_calls }),
+    ...extraContent(blocks.findLast((block) => block.kind === 'text_signature')?.signature),
   }
 }
 

@@ -51,6 +51,10 @@ export class OpenAiStream implements DialectStream {
         return this.#writeText(0, 'reasoning_content', event.text)
       case 'text':
         return this.#writeText(event.choice, 'content', event.text)
+      case 'text_signature': {
+        const delta = { content: '', ...extraContent(event.signature) }
+        return this.#openChoice(event.choice) + this.#delta(event.choice, JSON.stringify(delta))
+      }
       case 'refusal':
         return this.#writeText(event.choice, 'refusal', event.text)
       case 'tool_call':

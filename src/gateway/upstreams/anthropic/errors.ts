@@ -22,7 +22,8 @@ const RULES: readonly Rule[] = [
   },
   {
     ...TOO_LONG,
-    when: ({ status, message }) => status === 400 && message.includes('prompt is too long'),
+    when: ({ status, message }) =>
+      status === 400 && /prompt is too long|exceed context limit/.test(message),
   },
 ]
 

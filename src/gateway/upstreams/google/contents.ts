@@ -132,8 +132,9 @@ function modelParts(
   calls: Calls,
 ): JsonRecord[] {
   let unsigned = signs_calls
-  return parts.flatMap((part) => {
-    if (part.kind === 'text' || part.kind === 'refusal') return textPart(part)
+  return signTexts(parts).flatMap((part) => {
+    if (part.kind === 'text') return signedText(part)
+    if (part.kind === 'refusal') return textPart(part)
     if (part.kind !== 'tool_call') return []
     const name = names.toProvider(part.name)
     calls.by_id.set(part.id, { name, order: calls.count })
@@ -144,4 +145,29 @@ function modelParts(
     unsigned = false
     return [given({ functionCall: { name, args }, thoughtSignature })]
   })
+}
+
+type SignedText = Extract<AssistantPart, { kind: 'text' }>
+
+function signedText({ text, signature }: SignedText): JsonRecord[] {
+  return signature === undefined ? textPart({ text }) : [{ text, thoughtSignature: signature }]
+}
+
+/** A proof without text signs the text before it or, if there is none, the one after it. */
+function signTexts(parts: readonly AssistantPart[]): AssistantPart[] {
+  const signed: AssistantPart[] = []
+  for (const part of parts) {
+    const before = signed.at(-1)
+    if (part.kind !== 'text' || before?.kind !== 'text') signed.push(part)
+    else if (isProof(part) && before.signature === undefined) {
+      signed[signed.length - 1] = { ...before, signature: part.signature }
+    } else if (isProof(before) && part.signature === undefined) {
+      signed[signed.length - 1] = { ...part, signature: before.signature }
+    } else signed.push(part)
+  }
+  return signed
+}
+
+function isProof(part: SignedText): part is SignedText & { signature: string } {
+  return part.text === '' && part.signature !== undefined
 }

@@ -22,7 +22,10 @@ const RULES: readonly Rule[] = [
   {
     ...TOO_LONG,
     when: ({ status, message }) =>
-      status === 400 && message.includes('exceeds the maximum number of tokens'),
+      status === 400 &&
+      /(token count|payload size).*exceeds the (limit|maximum)|exceeds the maximum number of tokens/.test(
+        message,
+      ),
   },
 ]
 

@@ -18,8 +18,16 @@ const FILTERS = [
   'PROHIBITED_CONTENT',
   'SPII',
   'NO_IMAGE',
+  'MODEL_ARMOR',
 ]
-const BROKEN_CALLS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS']
+/** The model's own failures. */
+const BROKEN = [
+  'MALFORMED_FUNCTION_CALL',
+  'MALFORMED_RESPONSE',
+  'MISSING_THOUGHT_SIGNATURE',
+  'UNEXPECTED_TOOL_CALL',
+  'TOO_MANY_TOOL_CALLS',
+]
 
 type State = {
   names: ToolNames
@@ -65,23 +73,26 @@ function readResponse(state: State, response: JsonRecord): ChatEvent[] {
   if (usage !== undefined) events.push({ kind: 'usage', usage, raw: response['usageMetadata'] })
   const blocked = textOf(recordOf(response['promptFeedback'])['blockReason'])
   if (blocked !== '' && !state.produced) {
-    state.failure = filtered('google', `the prompt was blocked: ${blocked}`)
+    state.failure = filtered('google', `the prompt was blocked: ${blocked}`, blocked)
   }
   events.push(...readFinish(state, textOf(candidate['finishReason'])))
   return events
 }
 
 function readPart(state: State, part: JsonRecord): ChatEvent[] {
-  const text = textOf(part['text'])
-  if (text !== '' && part['thought'] === true) return [{ kind: 'thinking', text }]
-  if (text !== '') {
-    state.produced = true
-    return [{ kind: 'text', choice: 0, text }]
-  }
+  const signature = textOf(part['thoughtSignature'])
   const called = part['functionCall']
-  return called === undefined
-    ? []
-    : readCall(state, recordOf(called), textOf(part['thoughtSignature']))
+  if (called !== undefined) return readCall(state, recordOf(called), signature)
+  const events: ChatEvent[] = []
+  const text = textOf(part['text'])
+  if (text !== '' && part['thought'] === true) events.push({ kind: 'thinking', text })
+  else if (text !== '') {
+    state.produced = true
+    events.push({ kind: 'text', choice: 0, text })
+  }
+  // A stream often ends with a part that has nothing else.
+  if (signature !== '') events.push({ kind: 'text_signature', choice: 0, signature })
+  return events
 }
 
 /** Calls arrive whole. Most models give them no id, so they get one. */
@@ -113,22 +124,22 @@ function readCall(state: State, call: JsonRecord, signature: string): ChatEvent[
 function readFinish(state: State, finish: string): ChatEvent[] {
   if (finish === '' || finish === 'FINISH_REASON_UNSPECIFIED' || state.stopped) return []
   state.stopped = true
-  if (!state.produced && BROKEN_CALLS.includes(finish)) {
+  if (!state.produced && BROKEN.includes(finish)) {
     state.failure = senseless('google', `nothing but ${finish}`)
     return []
   }
   const reason = stopReason(state, finish)
   if (!state.produced && reason === 'content_filter') {
-    state.failure = filtered('google', `nothing but ${finish}`)
+    state.failure = filtered('google', `nothing but ${finish}`, finish)
     return []
   }
   return [{ kind: 'stop', choice: 0, reason, stop_sequence: null }]
 }
 
-/** STOP is said after function calls, too. */
+/** STOP is said after function calls, too. Nobody should pay for an empty answer that ended for a reason unheard of. */
 function stopReason({ tool_calls, produced }: State, finish: string): StopReason {
   if (finish === 'MAX_TOKENS') return 'length'
   if (FILTERS.includes(finish) || finish.startsWith('IMAGE_')) return 'content_filter'
-  if (finish === 'OTHER' && !produced) return 'content_filter'
+  if (finish !== 'STOP' && !produced) return 'content_filter'
   return tool_calls > 0 ? 'tool_calls' : 'end'
 }

@@ -1,6 +1,7 @@
 // The body of a generateContent call. No client speaks this dialect, so it is always built anew.
 
-import type { ChatRequest, Reasoning } from '../../dialects/chat-types.ts'
+import type { ChatModel } from '../../../catalog/models.ts'
+import type { ChatRequest, Reasoning, ReasoningEffort } from '../../dialects/chat-types.ts'
 import { refuse, thinks } from '../capabilities.ts'
 import type { Asked, Draft } from '../contract.ts'
 import { given, type JsonRecord, recordOf } from '../json-values.ts'
@@ -8,17 +9,9 @@ import { geminiVersion } from '../model-family.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { googleContents } from './contents.ts'
 import { createGoogleReader } from './frames.ts'
+import { type GoogleLimits, ignoredByGoogle, MAX_STOPS, seedOf, stopsOf } from './ignored.ts'
 
-const MAX_STOPS = 5
 const BUDGETS = { none: 0, minimal: 512, low: 1024, medium: 8192, high: 24_576 } as const
-const LEVELS = {
-  none: 'low',
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-} as const
-
 export function draftGoogle(asked: Asked, names: ToolNames): Draft {
   const { request, model } = asked
   const signs_calls = geminiVersion(model.upstream_id) >= 3
@@ -29,9 +22,10 @@ export function draftGoogle(asked: Asked, names: ToolNames): Draft {
     systemInstruction: parts.length > 0 ? { parts } : undefined,
     ...toolFields(request, names),
   })
-  const config = generationConfig(asked)
+  const limits = limitsOf(model)
+  const config = generationConfig(asked, limits)
   return {
-    ignored: [],
+    ignored: ignoredByGoogle(request, limits),
     body: ({ max_output_tokens, sends_limit }) => ({
       ...body,
       generationConfig: {
@@ -41,6 +35,19 @@ export function draftGoogle(asked: Asked, names: ToolNames): Draft {
     }),
     createReader: () => createGoogleReader(names),
   }
+}
+
+/** Models from 2.5 on refuse penalties; only the smaller ones up to 2.5 can answer without a thought. */
+function limitsOf({ upstream_id, capabilities }: ChatModel): GoogleLimits {
+  const version = geminiVersion(upstream_id)
+  return {
+    takes_penalties: version < 2.5,
+    must_think: capabilities.reasoning && (version >= 3 || isPro(upstream_id)),
+  }
+}
+
+function isPro(upstream_id: string): boolean {
+  return upstream_id.includes('pro')
 }
 
 function toolFields(request: ChatRequest, names: ToolNames): JsonRecord {
@@ -75,29 +82,30 @@ function callingConfig({ tool_choice }: ChatRequest, names: ToolNames): JsonReco
   }
 }
 
-function generationConfig(asked: Asked): JsonRecord {
+function generationConfig(asked: Asked, { takes_penalties }: GoogleLimits): JsonRecord {
   const { request } = asked
-  const stops = request.stop.filter((stop) => stop !== '').slice(0, MAX_STOPS)
+  const stops = stopsOf(request).slice(0, MAX_STOPS)
   return given({
     temperature: request.temperature,
     topP: request.top_p,
     topK: request.top_k,
-    seed: request.seed,
-    presencePenalty: request.presence_penalty,
-    frequencyPenalty: request.frequency_penalty,
+    seed: seedOf(request.seed),
+    presencePenalty: takes_penalties ? request.presence_penalty : undefined,
+    frequencyPenalty: takes_penalties ? request.frequency_penalty : undefined,
     stopSequences: stops.length > 0 ? stops : undefined,
-    ...formatFields(request),
+    ...formatFields(asked),
     thinkingConfig: thinkingConfig(asked),
   })
 }
 
-function formatFields(request: ChatRequest): JsonRecord {
+function formatFields({ request, model }: Asked): JsonRecord {
   const format = request.response_format
   if (format === undefined || format.kind === 'text') return {}
-  if (request.tools.length > 0) {
+  if (request.tools.length > 0 && geminiVersion(model.upstream_id) < 3) {
     throw refuse(
       'This model does not take `tools` and a JSON `response_format` together.',
       'Leave out one of them.',
+      request.original.dialect === 'openai' ? 'response_format' : 'output_config.format',
     )
   }
   const responseMimeType = 'application/json'
@@ -108,16 +116,26 @@ function formatFields(request: ChatRequest): JsonRecord {
 /** Models of the second generation take a budget, later ones a level; some cannot stop thinking. */
 function thinkingConfig({ request, model }: Asked): JsonRecord | undefined {
   const { reasoning } = request
-  if (reasoning === undefined || !model.capabilities.reasoning) return undefined
+  const { upstream_id, capabilities } = model
+  if (reasoning === undefined || !capabilities.reasoning) return undefined
   const shown = thinks(request) ? { includeThoughts: true } : {}
-  if (geminiVersion(model.upstream_id) >= 3) return { thinkingLevel: levelOf(reasoning), ...shown }
-  const [least, most] = model.upstream_id.includes('pro') ? [128, 32_768] : [0, 24_576]
+  if (geminiVersion(upstream_id) >= 3) {
+    return { thinkingLevel: levelOf(effortOf(reasoning), upstream_id), ...shown }
+  }
+  const [least, most] = isPro(upstream_id) ? [128, 32_768] : [0, 24_576]
   const asked = reasoning.kind === 'budget' ? reasoning.tokens : BUDGETS[reasoning.effort]
   return { thinkingBudget: Math.min(Math.max(asked, least), most), ...shown }
 }
 
-function levelOf(reasoning: Reasoning): string {
-  if (reasoning.kind === 'effort') return LEVELS[reasoning.effort]
-  if (reasoning.tokens >= BUDGETS.high) return LEVELS.high
-  return reasoning.tokens >= BUDGETS.medium ? LEVELS.medium : LEVELS.low
+function effortOf(reasoning: Reasoning): ReasoningEffort {
+  if (reasoning.kind === 'effort') return reasoning.effort
+  if (reasoning.tokens >= BUDGETS.high) return 'high'
+  return reasoning.tokens >= BUDGETS.medium ? 'medium' : 'low'
+}
+
+/** Pro models have no `minimal`, and the first of them no `medium`. */
+function levelOf(effort: ReasoningEffort, upstream_id: string): string {
+  if (effort === 'none' || effort === 'minimal') return isPro(upstream_id) ? 'low' : 'minimal'
+  const has_medium = !isPro(upstream_id) || geminiVersion(upstream_id) > 3
+  return effort === 'medium' && !has_medium ? 'high' : effort
 }

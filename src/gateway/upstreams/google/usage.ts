@@ -1,7 +1,7 @@
 // What Google reports as used, in disjoint buckets whose sum is its own total.
 
 import type { Usage } from '../../dialects/chat-types.ts'
-import { isRecord } from '../json-values.ts'
+import { isRecord, listOf, recordOf } from '../json-values.ts'
 import { countOf } from '../token-counts.ts'
 
 /**
@@ -21,12 +21,22 @@ export function googleUsage(raw: unknown): Usage | undefined {
   const itemised = includes_thoughts ? candidates : candidates + thoughts
   const output_tokens = Math.max(itemised, (total ?? 0) - prompt - tool_prompt)
   const cache_read_tokens = Math.min(countOf(raw['cachedContentTokenCount']) ?? 0, prompt)
+  const input_tokens = prompt - cache_read_tokens + tool_prompt
+  const audio = audioOf(raw['promptTokensDetails']) - audioOf(raw['cacheTokensDetails'])
   return {
-    input_tokens: prompt - cache_read_tokens + tool_prompt,
+    input_tokens,
     cache_read_tokens,
     cache_write_5m_tokens: 0,
     cache_write_1h_tokens: 0,
     output_tokens,
     reasoning_tokens: Math.min(thoughts, output_tokens),
+    ...(audio > 0 && { audio_input_tokens: Math.min(audio, input_tokens) }),
   }
+}
+
+function audioOf(details: unknown): number {
+  const heard = listOf(details)
+    .map(recordOf)
+    .filter(({ modality }) => modality === 'AUDIO')
+  return heard.reduce((total, { tokenCount }) => total + (countOf(tokenCount) ?? 0), 0)
 }

@@ -39,8 +39,10 @@ const RULES: readonly Rule[] = [
   },
   {
     ...TOO_LONG,
-    when: ({ status, code }) =>
-      status === 400 && ['context_length_exceeded', 'string_above_max_length'].includes(code),
+    when: ({ status, code, message }) =>
+      status === 400 &&
+      (['context_length_exceeded', 'string_above_max_length'].includes(code) ||
+        /maximum context length|tokens exceed the configured limit/i.test(message)),
   },
   {
     ...TOO_LONG,
