@@ -74,15 +74,16 @@ async function sendStream(
   parts: ChatParts,
   { call, order, answer, client }: Asked & { answer: ProviderAnswer },
 ): Promise<void> {
-  const { include_usage } = call.request
+  const { include_usage, style } = call.request
   const writer = call.dialect.openStream({
     model: order.model.name,
     created: order.placed_at,
     include_usage,
+    style,
   })
   client.start()
   const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())
-  const relays = order.upstream.dialect === call.dialect.name
+  const { relays } = order.prepared
   const present = (frames: readonly UpstreamFrame[]) =>
     relays ? relay(writer, frames) : translate(writer, frames)
   await guarded(parts, { call, answer }, async () => {
@@ -165,15 +166,16 @@ function presentReply(
   frames: readonly UpstreamFrame[],
   svc: SvcNumbers,
 ): string {
-  const { dialect } = call
+  const { dialect, request } = call
   const model = order.model.name
   const [only] = frames
   try {
-    if (only && !order.stream && order.upstream.dialect === dialect.name) {
+    if (only && !order.stream && order.prepared.relays) {
       return dialect.relayReply(only.data, model, svc)
     }
     const events = eventsOf(frames, answer)
-    return dialect.formatReply({ model, created: order.placed_at, events, svc })
+    const { style } = request
+    return dialect.formatReply({ model, created: order.placed_at, events, style, svc })
   } catch (error) {
     throw withoutRetry(error)
   }

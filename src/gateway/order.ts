@@ -13,6 +13,7 @@ import type { Endpoint, Hold } from '../wallet/holds.ts'
 import type { CallLedger } from '../wallet/lanes/call-ledger.ts'
 import type { SpendLimit } from '../wallet/spend-limits.ts'
 import type { Drains } from './call-lifetime.ts'
+import { cacheWrites } from './dialects/cache-hints.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { type GrowthTerms, mayGrow } from './hold-growth.ts'
@@ -66,13 +67,13 @@ export type Order = Plan & {
 /** Throws 402 or 503 before anything is asked of a provider. */
 export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Order> {
   const { request, payer, plan } = call
-  const { model, upstream } = plan
+  const { model, prepared } = plan
   const prompt_tokens = promptTokens(request, model)
   const wanted_tokens = Math.min(
     request.max_output_tokens ?? model.max_output_tokens,
     model.max_output_tokens,
   )
-  const bounds = { prompt_tokens, n: request.n, cache_write: writesCache(request) }
+  const bounds = { prompt_tokens, n: request.n, cache_write: cacheWrites(request) }
   const wanted = { ...bounds, max_output_tokens: wanted_tokens }
   const withMarkup = (cost: bigint) => cost + markupOf(cost, payer.markup_bps)
   const placed_at = parts.clock.now()
@@ -82,7 +83,7 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
     min_credits: withMarkup(quoteMinimum(model, wanted)),
     max_credits: withMarkup(quoteMaximum(model, wanted)),
     spend_limits: spendLimitsOf(call),
-    ...(mayGrow(request, model, upstream.dialect) && { held_credits: 0n }),
+    ...(mayGrow(request, model, prepared.relays) && { held_credits: 0n }),
   })
   const affordable = affordableOutput(model, {
     ...bounds,
@@ -108,10 +109,6 @@ export function requireChatModel(catalog: Catalog, name: string): ChatModel {
   throw new ApiError('model_not_found', {
     message: `There is no chat model ${JSON.stringify(name.slice(0, 100))}.`,
   })
-}
-
-function writesCache(request: ChatRequest): boolean {
-  return request.original.dialect === 'anthropic'
 }
 
 /** The user's cap comes first: where both are reached, raising the key's limit would not help. */

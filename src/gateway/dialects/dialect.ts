@@ -1,7 +1,7 @@
 // What a client format must do: read a request into neutral words, and write the answer, whole or streamed,
 // either translated from neutral events or relayed from a provider that speaks the same format.
 
-import type { ChatEvent, ChatRequest, ClientDialect, Usage } from './chat-types.ts'
+import type { ChatEvent, ChatRequest, ClientDialect, ReplyStyle, Usage } from './chat-types.ts'
 import type { FieldTable } from './field-rules.ts'
 
 /** What the call cost, known once it is settled. */
@@ -33,10 +33,16 @@ export type WholeAnswer = {
   model: string
   created: Date
   events: readonly ChatEvent[]
+  style?: ReplyStyle | undefined
   svc: SvcNumbers
 }
 
-export type StreamOptions = { model: string; created: Date; include_usage: boolean }
+export type StreamOptions = {
+  model: string
+  created: Date
+  include_usage: boolean
+  style?: ReplyStyle | undefined
+}
 
 export type ProviderFrame = { name: string | undefined; data: string }
 

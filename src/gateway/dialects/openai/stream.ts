@@ -3,7 +3,7 @@
 // Relayed: the provider's chunks under the public model name, without the usage the client did not ask for.
 
 import { NO_USAGE } from '../answer.ts'
-import type { ChatEvent, StopReason, Usage } from '../chat-types.ts'
+import type { ChatEvent, ReplyStyle, StopReason, Usage } from '../chat-types.ts'
 import {
   type DialectStream,
   type ProviderFrame,
@@ -12,15 +12,26 @@ import {
   type SvcNumbers,
 } from '../dialect.ts'
 import { findMember, removeMember, replaceValue } from '../json-scan.ts'
-import { extraContent, FINISH_REASONS, fallbackId, toOpenAiUsage, toSeconds } from './reply.ts'
+import {
+  extraContent,
+  fallbackId,
+  finishReason,
+  freeTextOf,
+  PLAIN_STYLE,
+  toOpenAiUsage,
+  toSeconds,
+} from './reply.ts'
 
 const NULL_USAGE = ',"usage":null}'
 
-/** One answer of the stream; `calls` says of each tool call whether any argument was sent. */
-type OpenChoice = { calls: Map<number, boolean>; reason: StopReason | undefined }
+/** `text`: all the arguments of a tool that takes free text, which is whole only at the end. */
+type OpenCall = { has_arguments: boolean; text: string | undefined }
+/** One answer of the stream. */
+type OpenChoice = { calls: Map<number, OpenCall>; reason: StopReason | undefined }
 
 export class OpenAiStream implements DialectStream {
   readonly #options: StreamOptions
+  readonly #style: ReplyStyle
   readonly #modelJson: string
   readonly #choices = new Map<number, OpenChoice>()
   #id: string
@@ -34,6 +45,7 @@ export class OpenAiStream implements DialectStream {
 
   constructor(options: StreamOptions) {
     this.#options = options
+    this.#style = options.style ?? PLAIN_STYLE
     this.#modelJson = JSON.stringify(options.model)
     this.#id = fallbackId(options.created)
     this.#created = toSeconds(options.created)
@@ -48,7 +60,7 @@ export class OpenAiStream implements DialectStream {
         this.#usage = event.usage
         return ''
       case 'thinking':
-        return this.#writeText(0, 'reasoning_content', event.text)
+        return this.#writeText(0, 'reasoning_content', this.#style.hides_thinking ? '' : event.text)
       case 'text':
         return this.#writeText(event.choice, 'content', event.text)
       case 'refusal':
@@ -127,42 +139,59 @@ export class OpenAiStream implements DialectStream {
   }
 
   #openCall(call: Extract<ChatEvent, { kind: 'tool_call' }>): string {
-    const role = this.#openChoice(call.choice)
-    this.#choice(call.choice).calls.set(call.index, false)
+    const { choice, index, id, name } = call
+    const role = this.#openChoice(choice)
+    const { calls } = this.#choice(choice)
+    const is_text = this.#style.free_text_tools.includes(name)
+    // The old form has room for one call.
+    if (this.#style.function_call && calls.size > 0) return role
+    calls.set(index, { has_arguments: false, text: is_text ? '' : undefined })
+    if (this.#style.function_call) {
+      const opened = JSON.stringify({ name, arguments: '' })
+      return role + this.#delta(choice, `{"function_call":${opened}}`)
+    }
     const opened = JSON.stringify({
-      index: call.index,
-      id: call.id,
-      type: 'function',
-      function: { name: call.name, arguments: '' },
+      index,
+      id,
+      ...(is_text
+        ? { type: 'custom', custom: { name, input: '' } }
+        : { type: 'function', function: { name, arguments: '' } }),
       ...extraContent(call.signature),
     })
-    return role + this.#delta(call.choice, `{"tool_calls":[${opened}]}`)
+    return role + this.#delta(choice, `{"tool_calls":[${opened}]}`)
   }
 
   #writeArguments(choice: number, index: number, fragment: string): string {
-    const calls = this.#choices.get(choice)?.calls
-    if (fragment === '' || calls?.has(index) !== true) return ''
-    calls.set(index, true)
-    const json = JSON.stringify(fragment)
-    const call = `{"index":${index},"function":{"arguments":${json}}}`
-    return this.#delta(choice, `{"tool_calls":[${call}]}`)
+    const call = this.#choices.get(choice)?.calls.get(index)
+    if (fragment === '' || call === undefined) return ''
+    call.has_arguments = true
+    if (call.text !== undefined) {
+      call.text += fragment
+      return ''
+    }
+    const target = `{"arguments":${JSON.stringify(fragment)}}`
+    if (this.#style.function_call) return this.#delta(choice, `{"function_call":${target}}`)
+    return this.#delta(choice, `{"tool_calls":[{"index":${index},"function":${target}}]}`)
   }
 
   /** A call without input has arguments all the same: clients parse them. Only the end shows who has none. */
-  #fillEmptyCalls(choice: number): string {
-    let filled = ''
-    for (const [index, written] of this.#choice(choice).calls) {
-      if (!written) filled += this.#writeArguments(choice, index, '{}')
+  #completeCalls(choice: number): string {
+    let completed = ''
+    for (const [index, { has_arguments, text }] of this.#choice(choice).calls) {
+      if (text !== undefined) {
+        const custom = JSON.stringify({ input: freeTextOf(text) })
+        completed += this.#delta(choice, `{"tool_calls":[{"index":${index},"custom":${custom}}]}`)
+      } else if (!has_arguments) completed += this.#writeArguments(choice, index, '{}')
     }
-    return filled
+    return completed
   }
 
   #writeEnd(): string {
     let end = this.#openChoice(0)
-    for (const index of this.#choices.keys()) end += this.#fillEmptyCalls(index)
+    for (const index of this.#choices.keys()) end += this.#completeCalls(index)
     for (const [index, { reason, calls }] of this.#choices) {
       const stop = reason ?? (calls.size > 0 ? 'tool_calls' : 'end')
-      end += this.#chunk(index, '{}', `"${FINISH_REASONS[stop]}"`)
+      end += this.#chunk(index, '{}', `"${finishReason(stop, this.#style)}"`)
     }
     if (!this.#options.include_usage) return end
     const usage = JSON.stringify(toOpenAiUsage(this.#usage))

@@ -32,6 +32,7 @@ export function draftGoogle(asked: Asked, names: ToolNames): Draft {
   const config = generationConfig(asked)
   return {
     ignored: [],
+    relays: false,
     body: ({ max_output_tokens }) => ({
       ...body,
       generationConfig: { ...config, maxOutputTokens: max_output_tokens },
