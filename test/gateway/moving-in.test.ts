@@ -1,4 +1,5 @@
 // Clients of OpenAI's older API, of gpt-5's tools and of OpenRouter, told nothing but our address and key.
+/* oxlint-disable typescript/no-deprecated -- what OpenAI no longer recommends is what is tested */
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -129,7 +129,8 @@ export function judgeFields(table: FieldTable, body: Fields, model: ChatModel): 
 /** What of it may be relayed. As deep as the table, whatever the body is. */
 function judgeObject(shape: Shape, object: Fields, hearing: Hearing): Fields {
   const relayed: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(object)) {
+  for (const name of Object.keys(object)) {
+    const value = object[name]
     const place = shape.fields.get(name)
     const fate = judge({ shape, name, place, value }, hearing)
     if (fate === 'ignore') continue

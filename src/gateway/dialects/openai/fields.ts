@@ -5,6 +5,7 @@ import { isObject } from '../body-fields.ts'
 import { fieldTable, isMinusOne } from '../field-rules.ts'
 
 const OPENAI_ONLY = 'Leave it out, or use an OpenAI model.'
+const NOT_REASONING = 'Leave it out, or use an OpenAI model that does not reason.'
 const SPEECH = 'Use POST /v1/audio/speech for spoken answers.'
 const ONE_MODEL = 'the model that is asked for answers, or nobody does'
 const SAY_EFFORT = 'say `reasoning_effort` or `reasoning`'
@@ -84,14 +85,14 @@ export const OPENAI_FIELDS = fieldTable(
       openai: 'relay',
       all: 'refuse',
       families: { gpt_5_6: 'refuse' },
-      hint: OPENAI_ONLY,
+      hint: NOT_REASONING,
       isIdle: isFalse,
     },
     top_logprobs: {
       openai: 'relay',
       all: 'refuse',
       families: { gpt_5_6: 'refuse' },
-      hint: OPENAI_ONLY,
+      hint: NOT_REASONING,
       isIdle: isZero,
     },
     n: { openai: 'relay', all: 'refuse', hint: OPENAI_ONLY, isIdle: isOne },
@@ -103,7 +104,7 @@ export const OPENAI_FIELDS = fieldTable(
       families: { gpt_5_6: 'translate' },
       note: 'from gpt-5.6 on OpenAI takes no tools with it: then it is `none`, and named; `minimal` becomes `low`',
     },
-    verbosity: { openai: 'relay', all: 'ignore' },
+    verbosity: { openai: 'relay', all: 'ignore', isIdle: (value) => value === 'medium' },
     tools: {
       openai: 'relay',
       all: 'translate',
@@ -120,7 +121,12 @@ export const OPENAI_FIELDS = fieldTable(
       isIdle: (value) => isObject(value) && value['type'] === 'text',
     },
     tool_choice: { openai: 'relay', all: 'translate' },
-    parallel_tool_calls: { openai: 'relay', anthropic: 'translate', google: 'ignore' },
+    parallel_tool_calls: {
+      openai: 'relay',
+      anthropic: 'translate',
+      google: 'ignore',
+      isIdle: (value) => value === true,
+    },
     functions: { all: 'translate', note: 'as `tools`; the answer has the old form too' },
     function_call: { all: 'translate', note: 'as `tool_choice`' },
     response_format: { openai: 'relay', all: 'translate' },
@@ -144,7 +150,11 @@ export const OPENAI_FIELDS = fieldTable(
     prompt_cache_retention: { openai: 'relay', all: 'ignore' },
     prompt_cache_options: { openai: 'relay', all: 'ignore' },
     modalities: { all: 'translate', note: '`["text"]` only', hint: SPEECH },
-    service_tier: { all: 'ignore', note: 'every call runs in the default tier' },
+    service_tier: {
+      all: 'ignore',
+      note: 'every call runs in the default tier',
+      isIdle: (value) => value === 'auto' || value === 'default',
+    },
     store: { all: 'ignore', note: 'nothing is kept at the provider', isIdle: isFalse },
     metadata: { all: 'ignore', isIdle: isEmpty },
     user: { all: 'ignore', note: 'the provider is sent an opaque name of the end user' },

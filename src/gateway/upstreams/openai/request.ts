@@ -1,6 +1,7 @@
 // The body of a chat completion: the client's own where it speaks OpenAI's dialect already, a new one
 // otherwise. What would change the price, or belongs to the operator's account, never gets through.
 
+import type { ChatModel } from '../../../catalog/models.ts'
 import type { AssistantPart, MediaSource, TextPart, UserPart } from '../../dialects/chat-types.ts'
 import { refuse, refuseField } from '../capabilities.ts'
 import type { Asked, CallTerms, Draft } from '../contract.ts'
@@ -35,9 +36,13 @@ export function draftOpenai(asked: Asked, names: ToolNames): Draft {
   }
 }
 
+function reasons(model: ChatModel): boolean {
+  return familyOf(model) !== 'gpt'
+}
+
 /** Whether tools that take free text have to be told as functions. */
 function tellsFreeText({ request, model }: Asked): boolean {
-  return familyOf(model) === 'gpt' && request.tools.some((tool) => tool.free_text)
+  return !reasons(model) && request.tools.some((tool) => tool.free_text)
 }
 
 /** What the client sent, as far as it may be relayed. */
@@ -85,7 +90,7 @@ function translateBody(asked: Asked, names: ToolNames): JsonRecord {
   return {
     messages: translateMessages(asked, names),
     ...(request.n > 1 && { n: request.n }),
-    ...(model.capabilities.reasoning ? given({ verbosity, seed }) : samplingFields(asked)),
+    ...(reasons(model) ? given({ verbosity, seed }) : samplingFields(asked)),
     ...toolFields(asked, names),
     ...formatFields(asked),
   }
@@ -93,7 +98,7 @@ function translateBody(asked: Asked, names: ToolNames): JsonRecord {
 
 function translateMessages({ request, model }: Asked, names: ToolNames): JsonRecord[] {
   const system = request.system.filter((part) => part.text !== '')
-  const role = model.capabilities.reasoning ? 'developer' : 'system'
+  const role = reasons(model) ? 'developer' : 'system'
   return [
     ...(system.length > 0 ? [{ role, content: system.map(textPart) }] : []),
     ...request.messages.flatMap((message) =>
@@ -118,7 +123,7 @@ function samplingFields({ request }: Asked): JsonRecord {
 }
 
 function lostStops({ request, model }: Asked): string[] {
-  const most = model.capabilities.reasoning ? 0 : MAX_STOPS
+  const most = reasons(model) ? 0 : MAX_STOPS
   return request.stop.length > most ? ['stop_sequences'] : []
 }
 
