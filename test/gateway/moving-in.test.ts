@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, test } from 'node:test'
 import OpenAI from 'openai'
-import { startGateway } from '../support/gateway.ts'
+import { chat, startGateway } from '../support/gateway.ts'
 
 const MODELS = ['gpt-4o-mini', 'anthropic/claude-sonnet-4', 'google/gemini-2.5-flash'] as const
 const CLAUDE = MODELS[1]
@@ -158,6 +158,23 @@ test('a prompt that is marked for the cache is written once, read afterwards, an
   assert.equal(first.cached_tokens, 0)
   const second = await ask('Where?')
   assert.deepEqual(second, { cached_tokens: first.cache_write_tokens, cache_write_tokens: 0 })
+})
+
+test('a mark for the cache is held for at the price of writing it', async () => {
+  const book = 'A word of it. '.repeat(1_000)
+  const ask = async (credits: bigint, mark: object) => {
+    const caller = await (await gateway.customer(credits)).newKey()
+    const messages = [{ role: 'user', content: [{ type: 'text', text: book, ...mark }] }]
+    const extra = { messages, max_tokens: 1 }
+    return (await chat(gateway.url, { key: caller.key, model: CLAUDE, prompt: '', extra })).status
+  }
+  // What is just enough without the mark is too little with it: an hour costs twice as much as the prompt.
+  let credits = 5_000n
+  while ((await ask(credits, {})) === 402 && credits < 1_000_000n) credits = (credits * 5n) / 4n
+  assert.equal(await ask(credits, {}), 200)
+  const cache_control = { type: 'ephemeral', ttl: '1h' }
+  assert.equal(await ask(credits, { cache_control }), 402)
+  assert.equal(await ask(credits * 2n, { cache_control }), 200)
 })
 
 test('a body for OpenRouter is served, and what nobody does is named', async () => {
