@@ -200,6 +200,27 @@ test('a body for OpenRouter is served, and what nobody does is named', async () 
   assert.match(shown.text, /reasoning_content/)
 })
 
+test('Claude goes on thinking while it calls tools, since its thoughts come back', async () => {
+  const tools = [{ type: 'function', function: WEATHER }]
+  const asked = say('[[sandbox:reasoning=40]] [[sandbox:tool]] Weather?')
+  const ask = async (messages: object[]) => {
+    const body = { model: CLAUDE, messages, tools, reasoning_effort: 'low', max_tokens: 4_000 }
+    const { text } = await post(body)
+    return JSON.parse(text) as {
+      choices: [{ message: { reasoning_details?: object[]; tool_calls?: [{ id: string }] } }]
+      usage: { completion_tokens_details: { reasoning_tokens: number } }
+    }
+  }
+  const { message } = (await ask(asked)).choices[0]
+  assert.equal(message.reasoning_details?.length, 1)
+  const result = { role: 'tool', tool_call_id: message.tool_calls?.[0].id, content: '19 degrees' }
+  const kept = await ask([...asked, message, result])
+  assert.ok(kept.usage.completion_tokens_details.reasoning_tokens > 0)
+  const { reasoning_details: _lost, ...rest } = message
+  const lost = await ask([...asked, rest, result])
+  assert.equal(lost.usage.completion_tokens_details.reasoning_tokens, 0)
+})
+
 test('instructions in mid-conversation are named where they move to the front', async () => {
   const messages = [...say('Hello'), { role: 'system', content: 'Be brief.' }]
   for (const model of MODELS) {

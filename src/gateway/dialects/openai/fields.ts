@@ -9,7 +9,7 @@ const NOT_REASONING = 'Leave it out, or use an OpenAI model that does not reason
 const SPEECH = 'Use POST /v1/audio/speech for spoken answers.'
 const ONE_MODEL = 'the model that is asked for answers, or nobody does'
 const SAY_EFFORT = 'say `reasoning_effort` or `reasoning`'
-const REASONING_TEXT = 'thoughts of earlier answers are not read'
+const REASONING_TEXT = 'no provider reads thoughts without a proof: send `reasoning_details`'
 const NO_SAMPLING = 'OpenAI refuses it on models that reason'
 
 const isZero = (value: unknown) => value === 0
@@ -28,11 +28,21 @@ export const OPENAI_FIELDS = fieldTable(
   {
     model: { all: 'translate' },
     messages: { openai: 'relay', all: 'translate' },
+    'messages[].role': {
+      openai: 'relay',
+      all: 'translate',
+      note: 'instructions in mid-conversation move to the front; then it is named',
+    },
     'messages[].name': { openai: 'relay', all: 'ignore' },
     'messages[].annotations': { openai: 'relay', all: 'ignore', isIdle: isEmpty },
     'messages[].reasoning_content': { all: 'ignore', note: REASONING_TEXT },
     'messages[].reasoning': { all: 'ignore', note: REASONING_TEXT },
-    'messages[].reasoning_details': { all: 'ignore', note: REASONING_TEXT, isIdle: isEmpty },
+    'messages[].reasoning_details': {
+      anthropic: 'translate',
+      all: 'ignore',
+      note: "Claude's own thoughts, as answers here and OpenRouter's carry them",
+      isIdle: isEmpty,
+    },
     'messages[].cache_control': {
       ...caching,
       note: 'for the last part of the message; OpenAI and Google cache by themselves',
@@ -188,7 +198,7 @@ export const OPENAI_FIELDS = fieldTable(
     session_id: { all: 'ignore' },
   },
   {
-    'messages[]': 'role content tool_calls tool_call_id refusal audio',
+    'messages[]': 'content tool_calls tool_call_id refusal audio',
     'messages[].content[]': 'type text image_url input_audio file refusal',
     'messages[].content[].image_url': 'url',
     'messages[].tool_calls[]': 'id type function custom',

@@ -17,6 +17,7 @@ import {
 } from '../body-fields.ts'
 import type { AssistantPart, ChatMessage, TextPart, UserPart } from '../chat-types.ts'
 import { cacheOf, markLast, readAssistantContent, readTexts, readUserContent } from './parts.ts'
+import { readThoughts } from './thoughts.ts'
 
 const MAX_MESSAGES = 10_000
 const MAX_CALLS = 256
@@ -117,7 +118,8 @@ function withSomebodySpeaking({ system, messages, moved }: Conversation): Conver
 
 function readAssistant(message: Fields, path: string): AssistantPart[] {
   if (!isAbsent(message['audio'])) refuse(`${path}.audio`, 'is not supported')
-  const parts = readAssistantContent(message['content'], `${path}.content`)
+  const content = readAssistantContent(message['content'], `${path}.content`)
+  const parts: AssistantPart[] = [...readThoughts(message['reasoning_details']), ...content]
   const refusal = readOptionalText(message['refusal'], `${path}.refusal`)
   if (refusal) parts.push({ kind: 'refusal', text: refusal })
   if (isAbsent(message['tool_calls'])) return parts

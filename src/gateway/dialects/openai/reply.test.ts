@@ -44,7 +44,7 @@ test('a whole answer has the body OpenAI documents, and our numbers', () => {
   const reply = openAiDialect.formatReply({ ...options, events: EVENTS, svc })
   assert.equal(
     reply,
-    `{"id":"msg_1","object":"chat.completion","created":1794744000,"model":"claude-sonnet-4","choices":[{"index":0,"message":{"role":"assistant","content":"Let me see \\"it\\".","refusal":null,"reasoning_content":"Two tools.","tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"weather","arguments":"{\\"city\\":\\"Rome\\"}"},"extra_content":{"google":{"thought_signature":"c2ln"}}},{"id":"toolu_2","type":"function","function":{"name":"now","arguments":"{}"}}]},"logprobs":null,"finish_reason":"tool_calls"}],"usage":${USAGE},"svc":{"credits_used":54399,"balance_before":9007199254740991,"balance_after":9007199254686592,"billing_mode":"user"}}`,
+    `{"id":"msg_1","object":"chat.completion","created":1794744000,"model":"claude-sonnet-4","choices":[{"index":0,"message":{"role":"assistant","content":"Let me see \\"it\\".","refusal":null,"reasoning_content":"Two tools.","reasoning_details":[{"type":"reasoning.text","text":"Two tools.","signature":"sig","format":"anthropic-claude-v1","index":0},{"type":"reasoning.encrypted","data":"opaque","format":"anthropic-claude-v1","index":1}],"tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"weather","arguments":"{\\"city\\":\\"Rome\\"}"},"extra_content":{"google":{"thought_signature":"c2ln"}}},{"id":"toolu_2","type":"function","function":{"name":"now","arguments":"{}"}}]},"logprobs":null,"finish_reason":"tool_calls"}],"usage":${USAGE},"svc":{"credits_used":54399,"balance_before":9007199254740991,"balance_after":9007199254686592,"billing_mode":"user"}}`,
   )
 })
 
@@ -147,6 +147,12 @@ function chunks(tail: string): string {
   return [
     delta('{"role":"assistant","content":"","refusal":null}'),
     delta('{"reasoning_content":"Two tools."}'),
+    delta(
+      '{"reasoning_details":[{"type":"reasoning.text","text":"Two tools.","signature":"sig","format":"anthropic-claude-v1","index":0}]}',
+    ),
+    delta(
+      '{"reasoning_details":[{"type":"reasoning.encrypted","data":"opaque","format":"anthropic-claude-v1","index":1}]}',
+    ),
     delta('{"content":"Let me "}'),
     delta('{"content":"see \\"it\\"."}'),
     delta(

@@ -10,6 +10,7 @@ import {
 import { isObject } from '../body-fields.ts'
 import type { ReplyStyle, StopReason, Usage } from '../chat-types.ts'
 import { presentNumbers, type WholeAnswer } from '../dialect.ts'
+import { presentThought, type Thought } from './thoughts.ts'
 
 const FINISH_REASONS = {
   end: 'stop',
@@ -98,8 +99,19 @@ function toMessage({ blocks }: Choice, style: ReplyStyle) {
     content: silent ? null : text,
     refusal: refusal === '' ? null : refusal,
     ...(thought !== '' && { reasoning_content: thought }),
+    ...(!style.hides_thinking && presentThoughts(blocks)),
     ...presentCalls(calls, style),
   }
+}
+
+/** Only those with a proof: nobody asks for the others again. */
+function presentThoughts(blocks: readonly AnswerBlock[]) {
+  const thoughts = blocks.flatMap((block): Thought[] => {
+    if (block.kind === 'redacted_thinking') return [block]
+    if (block.kind !== 'thinking' || block.signature === undefined) return []
+    return [{ ...block, signature: block.signature }]
+  })
+  return thoughts.length > 0 && { reasoning_details: thoughts.map(presentThought) }
 }
 
 function presentCalls(calls: readonly ToolCall[], style: ReplyStyle) {

@@ -440,6 +440,38 @@ test('-1 means not set, where it can mean nothing else', () => {
   }
 })
 
+test("Claude's thoughts come back with their proofs, and no others do", () => {
+  const format = 'anthropic-claude-v1'
+  const { messages } = parse({
+    messages: [
+      ...HELLO,
+      {
+        role: 'assistant',
+        content: 'Hi',
+        reasoning_details: [
+          { type: 'reasoning.text', text: 'They greet.', signature: 'sig', format, index: 0 },
+          { type: 'reasoning.encrypted', data: 'opaque', format },
+          { type: 'reasoning.text', text: 'Unsigned.', format },
+          { type: 'reasoning.encrypted', data: 'x', format: 'google-gemini-v1' },
+          7,
+        ],
+      },
+      { role: 'assistant', content: 'Hm', reasoning_details: 'none' },
+    ],
+  })
+  assert.deepEqual(messages.slice(1), [
+    {
+      role: 'assistant',
+      content: [
+        { kind: 'thinking', text: 'They greet.', signature: 'sig' },
+        { kind: 'redacted_thinking', data: 'opaque' },
+        { kind: 'text', text: 'Hi' },
+      ],
+    },
+    { role: 'assistant', content: [{ kind: 'text', text: 'Hm' }] },
+  ])
+})
+
 test('instructions in mid-conversation are remembered as moved', () => {
   const rule = { role: 'system', content: 'Be brief.' }
   assert.equal(parse({ messages: [rule, ...HELLO] }).moved, undefined)

@@ -21,6 +21,7 @@ import {
   toOpenAiUsage,
   toSeconds,
 } from './reply.ts'
+import { presentThought, type Thought } from './thoughts.ts'
 
 const NULL_USAGE = ',"usage":null}'
 
@@ -38,6 +39,9 @@ export class OpenAiStream implements DialectStream {
   #head = ''
   #created: number
   #usage: Usage = NO_USAGE
+  /** The thought that has no proof yet, and how many have one. */
+  #thought = ''
+  #thoughts = 0
   #relayed = false
   #first_chunk: string | undefined
   /** How the provider's chunks begin, up to the model name, and how ours begin instead. */
@@ -60,6 +64,7 @@ export class OpenAiStream implements DialectStream {
         this.#usage = event.usage
         return ''
       case 'thinking':
+        this.#thought += event.text
         return this.#writeText(0, 'reasoning_content', this.#style.hides_thinking ? '' : event.text)
       case 'text':
         return this.#writeText(event.choice, 'content', event.text)
@@ -74,10 +79,10 @@ export class OpenAiStream implements DialectStream {
         this.#choice(event.choice).reason = event.reason
         return role
       }
-      // Clients of this format could not send them back.
       case 'thinking_signature':
+        return this.#writeThought({ ...event, kind: 'thinking', text: this.#thought })
       case 'redacted_thinking':
-        return ''
+        return this.#writeThought(event)
     }
   }
 
@@ -136,6 +141,16 @@ export class OpenAiStream implements DialectStream {
   #writeText(choice: number, field: string, text: string): string {
     const role = this.#openChoice(choice)
     return text === '' ? role : role + this.#delta(choice, `{"${field}":${JSON.stringify(text)}}`)
+  }
+
+  /** Once more, whole and with its proof: only so can it be sent back. */
+  #writeThought(thought: Thought): string {
+    const detail = JSON.stringify(presentThought(thought, this.#thoughts))
+    this.#thought = ''
+    this.#thoughts += 1
+    const role = this.#openChoice(0)
+    if (this.#style.hides_thinking) return role
+    return role + this.#delta(0, `{"reasoning_details":[${detail}]}`)
   }
 
   #openCall(call: Extract<ChatEvent, { kind: 'tool_call' }>): string {
