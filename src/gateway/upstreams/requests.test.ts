@@ -155,8 +155,16 @@ test('OpenAI gets tools of free text as they are, and as functions where the mod
   assert.equal(told.relays, false)
   const functions = told.sent['tools'] as { type: string; function: JsonRecord }[]
   assert.deepEqual([functions[0]?.type, functions[0]?.function['name']], ['function', 'run'])
-  const [, said] = told.sent['messages'] as { tool_calls: { function: JsonRecord }[] }[]
-  assert.deepEqual(said?.tool_calls[0]?.function, { name: 'run', arguments: '{"input":"ls"}' })
+  const [, said] = told.sent['messages'] as { tool_calls: JsonRecord[] }[]
+  const called = {
+    id: 'c',
+    type: 'function',
+    function: { name: 'run', arguments: '{"input":"ls"}' },
+  }
+  assert.deepEqual(said?.tool_calls, [called])
+  const over = draftOf(MODELS.gpt4o, { messages })
+  assert.equal(over.relays, true)
+  assert.deepEqual(over.sent['messages'], told.sent['messages'])
 })
 
 test('OpenAI is told how much to reason in words that the model takes; what it does not take is named', () => {

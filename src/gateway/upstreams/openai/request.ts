@@ -5,7 +5,7 @@ import type { ChatModel } from '../../../catalog/models.ts'
 import type { AssistantPart, MediaSource, TextPart, UserPart } from '../../dialects/chat-types.ts'
 import { refuse, refuseField } from '../capabilities.ts'
 import type { Asked, CallTerms, Draft } from '../contract.ts'
-import { given, type JsonRecord, listOf, recordOf } from '../json-values.ts'
+import { given, isRecord, type JsonRecord, listOf, recordOf } from '../json-values.ts'
 import { familyOf } from '../model-family.ts'
 import { fitToolId, type ToolNames } from '../tool-names.ts'
 import { decideEffort } from './effort.ts'
@@ -47,16 +47,29 @@ function tellsFreeText({ request, model }: Asked): boolean {
 
 /** What the client sent, as far as it may be relayed. */
 function ownBody(asked: Asked, names: ToolNames): JsonRecord {
-  const { request, relayed } = asked
-  for (const message of listOf(relayed['messages'])) checkReferences(recordOf(message))
+  const { request, model, relayed } = asked
+  const messages = listOf(relayed['messages'])
+  for (const message of messages) checkReferences(recordOf(message))
   return {
     ...relayed,
-    ...(tellsFreeText(asked) && {
-      messages: translateMessages(asked, names),
-      ...toolFields(asked, names),
-    }),
+    ...(!reasons(model) && { messages: messages.map(tellCalls) }),
+    ...(tellsFreeText(asked) && toolFields(asked, names)),
     ...(request.style?.function_call && { parallel_tool_calls: false }),
   }
+}
+
+/** Calls of tools that take free text, as calls of functions. */
+function tellCalls(message: unknown): unknown {
+  const record = recordOf(message)
+  const calls = listOf(record['tool_calls'])
+  if (!calls.some((call) => isRecord(recordOf(call)['custom']))) return message
+  const tool_calls = calls.map((call) => {
+    const { custom, ...rest } = recordOf(call)
+    if (!isRecord(custom)) return call
+    const { name, input } = custom
+    return { ...rest, type: 'function', function: { name, arguments: JSON.stringify({ input }) } }
+  })
+  return { ...record, tool_calls }
 }
 
 function forcedFields(
