@@ -9,10 +9,12 @@ import { readDocument } from '../src/document.ts'
 import { exampleEvent } from '../src/events/event-docs.ts'
 import { EVENT_TYPE_NAMES, EVENT_TYPES, type EventType } from '../src/events/event-types.ts'
 import { ERROR_CODES, errorEntry } from '../src/platform/errors.ts'
+import { embedFieldTables } from './field-tables.ts'
 
 export async function generatedFiles(): Promise<Record<string, string>> {
   return {
     '.env.example': describeSettings(),
+    'docs/compatibility.md': embedFieldTables(readFileSync('docs/compatibility.md', 'utf8')),
     'docs/connect-an-app.md': embedFiles(readFileSync('docs/connect-an-app.md', 'utf8')),
     'docs/errors.md': describeErrors(),
     'docs/models.md': embedModels(readFileSync('docs/models.md', 'utf8')),

@@ -75,9 +75,9 @@ async function sendStream(
   parts: ChatParts,
   { call, order, answer, client }: Asked & { answer: ProviderAnswer },
 ): Promise<void> {
-  const { include_usage } = call.request
-  const relays = order.upstream.dialect === call.dialect.name
-  const options = { model: order.model.name, created: order.placed_at, include_usage }
+  const { include_usage, style } = call.request
+  const { relays } = order.prepared
+  const options = { model: order.model.name, created: order.placed_at, include_usage, style }
   const writer = call.dialect.openStream(relays ? options : withEstimate(options, call, order))
   client.start()
   const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())
@@ -170,15 +170,16 @@ function presentReply(
   frames: readonly UpstreamFrame[],
   svc: SvcNumbers,
 ): string {
-  const { dialect } = call
+  const { dialect, request } = call
   const model = order.model.name
   const [only] = frames
   try {
-    if (only && !order.stream && order.upstream.dialect === dialect.name) {
+    if (only && !order.stream && order.prepared.relays) {
       return dialect.relayReply(only.data, model, svc)
     }
     const events = eventsOf(frames, answer)
-    return dialect.formatReply({ model, created: order.placed_at, events, svc })
+    const { style } = request
+    return dialect.formatReply({ model, created: order.placed_at, events, style, svc })
   } catch (error) {
     throw withoutRetry(error)
   }

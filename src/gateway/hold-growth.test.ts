@@ -16,7 +16,7 @@ function growsFor(model_name: string, fields: object, dialect = openAiDialect): 
   const limit = dialect === anthropicDialect && { max_tokens: 9_000 }
   const request = dialect.parse({ model: model_name, messages, ...limit, ...fields }, {})
   const spoken = { openai: 'openai', anthropic: 'anthropic', google: undefined } as const
-  return mayGrow(request, model, spoken[model.provider])
+  return mayGrow(request, model, spoken[model.provider] === dialect.name)
 }
 
 describe('a hold grows only where', () => {

@@ -9,7 +9,7 @@ import { type CallBounds, markupOf, priceUsage, quoteMaximum } from '../catalog/
 import type { CallSignal } from '../platform/http-call.ts'
 import type { Growth } from '../wallet/holds.ts'
 import { citedBlocks } from './citations.ts'
-import type { ChatRequest, ClientDialect } from './dialects/chat-types.ts'
+import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Meter } from './meter.ts'
 import type { ChatCall, ChatParts, Order } from './order.ts'
 import { mayThink } from './upstreams/capabilities.ts'
@@ -38,17 +38,13 @@ export type GrowthTerms = {
  * Whether the output can be counted while it comes, all of it, and cut anywhere. Where the client wants the answer
  * in one piece, the provider is asked for a stream all the same, so nothing may be lost on the way.
  */
-export function mayGrow(
-  request: ChatRequest,
-  model: ChatModel,
-  upstream_dialect: ClientDialect | undefined,
-): boolean {
+export function mayGrow(request: ChatRequest, model: ChatModel, relays: boolean): boolean {
   const { n, stream, original } = request
-  const { dialect, body } = original
+  const { body } = original
   const policy = disconnectPolicy(model, { reasons: mayThink(request), stream: true })
   // Rejected tokens of a prediction are paid for and never seen.
   if (policy !== 'cancel' || n > 1 || body['prediction'] !== undefined) return false
-  return stream || dialect !== upstream_dialect || !needsOwnReply(original)
+  return stream || !relays || !needsOwnReply(original)
 }
 
 /** Whether something is asked for that only the provider's own JSON can carry. */

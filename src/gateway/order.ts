@@ -12,6 +12,7 @@ import type { Endpoint, Hold } from '../wallet/holds.ts'
 import type { CallLedger } from '../wallet/lanes/call-ledger.ts'
 import type { SpendLimit } from '../wallet/spend-limits.ts'
 import type { Drains } from './call-lifetime.ts'
+import { cacheWrites } from './dialects/cache-hints.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { type GrowthTerms, mayGrow } from './hold-growth.ts'
@@ -68,12 +69,12 @@ export type Order = Plan & {
 /** Throws 402 or 503 before anything is asked of a provider. */
 export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Order> {
   const { request, payer, plan } = call
-  const { model, upstream } = plan
+  const { model, prepared } = plan
   const prompt_tokens = promptTokens(request, model)
   const limit = outputLimit(request, model, prompt_tokens)
   const wanted_tokens = limit.max_output_tokens
   const audio_tokens = audioTokens(request, model)
-  const bounds = { prompt_tokens, audio_tokens, n: request.n, cache_write: writesCache(request) }
+  const bounds = { prompt_tokens, audio_tokens, n: request.n, cache_write: cacheWrites(request) }
   const wanted = { ...bounds, max_output_tokens: wanted_tokens }
   const withMarkup = (cost: bigint) => cost + markupOf(cost, payer.markup_bps)
   const placed_at = parts.clock.now()
@@ -83,7 +84,7 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
     min_credits: withMarkup(quoteMinimum(model, wanted)),
     max_credits: withMarkup(quoteMaximum(model, wanted)),
     spend_limits: spendLimitsOf(call),
-    ...(mayGrow(request, model, upstream.dialect) && { held_credits: 0n }),
+    ...(mayGrow(request, model, prepared.relays) && { held_credits: 0n }),
   })
   const affordable = affordableOutput(model, {
     ...bounds,
@@ -112,10 +113,6 @@ function audioTokens(request: ChatRequest, model: ChatModel): number {
   if (content.length === 0) return 0
   const sound = { ...request, system: [], tools: [], response_format: undefined }
   return promptTokens({ ...sound, messages: [{ content }] }, model)
-}
-
-function writesCache(request: ChatRequest): boolean {
-  return request.original.dialect === 'anthropic'
 }
 
 /** The user's cap comes first: where both are reached, raising the key's limit would not help. */

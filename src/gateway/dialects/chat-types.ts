@@ -31,8 +31,20 @@ export type ChatRequest = {
   include_usage: boolean
   /** What was asked for inside other fields, and no provider has a word for; by the paths of the fields. */
   ignored: string[]
+  /** What stands elsewhere in these words than in the client's body; by the paths of the fields. */
+  moved?: readonly string[]
+  /** Set where the client's format has more than one way to write an answer. */
+  style?: ReplyStyle
   /** The client's own body: an upstream of the same dialect starts from it, so nothing is lost on the way. */
   original: { dialect: ClientDialect; body: Readonly<Record<string, unknown>> }
+}
+
+export type ReplyStyle = {
+  /** OpenAI's old form: one `function_call` in place of tool calls. */
+  function_call: boolean
+  /** The names of tools that take free text. Their calls travel as JSON with one member, `input`. */
+  free_text_tools: readonly string[]
+  hides_thinking: boolean
 }
 
 export type ChatMessage =
@@ -83,6 +95,8 @@ export type ToolDefinition = {
   /** JSON schema of the arguments: always of type object. */
   parameters: Readonly<Record<string, unknown>>
   strict?: boolean
+  /** The client offered a tool that takes text; `parameters` say so as a schema, with one member, `input`. */
+  free_text?: true
   cache?: CacheHint
 }
 

@@ -1,7 +1,7 @@
 // What a client format must do: read a request into neutral words, and write the answer, whole or streamed,
 // either translated from neutral events or relayed from a provider that speaks the same format.
 
-import type { ChatEvent, ChatRequest, ClientDialect, Usage } from './chat-types.ts'
+import type { ChatEvent, ChatRequest, ClientDialect, ReplyStyle, Usage } from './chat-types.ts'
 import type { FieldTable } from './field-rules.ts'
 
 /** What the call cost, known once it is settled. */
@@ -33,6 +33,7 @@ export type WholeAnswer = {
   model: string
   created: Date
   events: readonly ChatEvent[]
+  style?: ReplyStyle | undefined
   svc: SvcNumbers
 }
 
@@ -42,6 +43,7 @@ export type StreamOptions = {
   include_usage: boolean
   /** For formats that begin with the size of the prompt, which other providers say last. */
   estimated_input_tokens?: number
+  style?: ReplyStyle | undefined
 }
 
 export type ProviderFrame = { name: string | undefined; data: string }

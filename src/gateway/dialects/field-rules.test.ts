@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { ChatModel } from '../../catalog/models.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { MODELS } from '../upstreams/test-call.ts'
+import { MODELS, testModel } from '../upstreams/test-call.ts'
 import { ANTHROPIC_FIELDS } from './anthropic/fields.ts'
-import { judgeFields } from './field-rules.ts'
+import { fieldTable, judgeFields } from './field-rules.ts'
 import { OPENAI_FIELDS } from './openai/fields.ts'
 
 describe('a field of chat completions', () => {
@@ -52,6 +53,62 @@ describe('a field of chat completions', () => {
   test('that has a price of its own or cannot be answered is refused by name', () => {
     for (const field of ['audio', 'web_search_options', 'moderation']) refuses(field, MODELS.gpt4o)
     for (const field of ['n', 'logprobs']) refuses(field, MODELS.flash)
+  })
+})
+
+describe('a field inside another', () => {
+  const hello = { role: 'user', content: 'Hello' }
+  const named = { ...hello, name: 'ada' }
+
+  test('is relayed or named by a row of its own', () => {
+    const body = { messages: [named, { ...hello, name: null }] }
+    assert.deepEqual(judgeFields(OPENAI_FIELDS, body, MODELS.gpt4o), {
+      relayed: { messages: [named, hello] },
+      ignored: [],
+    })
+    assert.deepEqual(judgeFields(OPENAI_FIELDS, body, MODELS.sonnet).ignored, ['messages[].name'])
+  })
+
+  test('is judged for each family', () => {
+    const json_schema = { name: 'x', schema: {}, strict: true }
+    const image_url = { url: 'https://example.com/a.png', detail: 'low' }
+    const mark = { type: 'text', text: 'x', prompt_cache_breakpoint: { mode: 'explicit' } }
+    const body = {
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url }, mark] }],
+      tools: [{ type: 'function', function: { name: 'f', strict: true } }],
+      response_format: { type: 'json_schema', json_schema },
+    }
+    const ignoredBy = (model: ChatModel) => judgeFields(OPENAI_FIELDS, body, model).ignored
+    const breakpoint = 'messages[].content[].prompt_cache_breakpoint'
+    const detail = 'messages[].content[].image_url.detail'
+    const strict = 'tools[].function.strict'
+    assert.deepEqual(ignoredBy(testModel('openai', 'gpt-5.6-terra')), [])
+    assert.deepEqual(ignoredBy(MODELS.gpt4o), [breakpoint])
+    assert.deepEqual(ignoredBy(MODELS.flash), [detail, breakpoint, strict])
+    const schema_strict = 'response_format.json_schema.strict'
+    assert.deepEqual(ignoredBy(MODELS.sonnet), [detail, breakpoint, strict, schema_strict])
+  })
+
+  test('that nobody knows is named, also where the provider is of the same dialect', () => {
+    const body = { messages: [{ ...hello, made_up: 1, parsed: null }, 'no message', hello] }
+    for (const model of Object.values(MODELS)) {
+      const { relayed, ignored } = judgeFields(OPENAI_FIELDS, body, model)
+      assert.deepEqual(ignored, ['messages[].made_up'])
+      const kept = { messages: [hello, 'no message', hello] }
+      assert.deepEqual(relayed, model.provider === 'openai' ? kept : {})
+    }
+  })
+
+  test('is left alone where no table says what may stand there', () => {
+    const table = fieldTable({
+      a: { all: 'relay' },
+      'a[].b': { all: 'ignore' },
+    })
+    const body = { a: [{ b: 1, c: { d: 2 } }] }
+    assert.deepEqual(judgeFields(table, body, MODELS.gpt4o), {
+      relayed: { a: [{ c: { d: 2 } }] },
+      ignored: ['a[].b'],
+    })
   })
 })
 

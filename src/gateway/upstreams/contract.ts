@@ -40,6 +40,8 @@ export type OpenTerms = CallTerms & {
 export type PreparedCall = {
   /** What the client asked for and this provider has no word for. */
   ignored: readonly string[]
+  /** Whether the client can be given the provider's frames as they are. */
+  relays: boolean
   /** Resolves when the provider has accepted the call and begins to answer. */
   open(terms: OpenTerms): Promise<UpstreamReply>
 }
@@ -70,6 +72,7 @@ export type ProviderProfile = {
 /** A request that lacks only what the hold decides. */
 export type Draft = {
   ignored: readonly string[]
+  relays: boolean
   /** Beside those of the endpoint. */
   headers?: Record<string, string>
   body(terms: CallTerms): JsonRecord

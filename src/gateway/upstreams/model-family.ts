@@ -6,6 +6,7 @@ import type { ChatModel } from '../../catalog/models.ts'
 export const FAMILIES = {
   gpt: 'OpenAI',
   gpt_reasoning: 'OpenAI, models that reason',
+  gpt_5_6: 'OpenAI from gpt-5.6 on',
   claude: 'Claude up to 4.5',
   claude_adaptive: 'Claude from 4.6 on',
   gemini: 'Gemini up to 2.5',
@@ -17,12 +18,18 @@ export type Family = keyof typeof FAMILIES
 export function familyOf(model: ChatModel): Family {
   switch (model.provider) {
     case 'openai':
+      if (gptVersion(model.upstream_id) >= 5.6) return 'gpt_5_6'
       return model.capabilities.reasoning ? 'gpt_reasoning' : 'gpt'
     case 'anthropic':
       return claudeVersion(model.upstream_id) >= 4.6 ? 'claude_adaptive' : 'claude'
     case 'google':
       return geminiVersion(model.upstream_id) >= 3 ? 'gemini_3' : 'gemini'
   }
+}
+
+/** `gpt-5.6-sol` is 5.6, `gpt-4o` 4. */
+export function gptVersion(upstream_id: string): number {
+  return Number(/^gpt-(\d+(?:\.\d+)?)/.exec(upstream_id)?.[1] ?? 4)
 }
 
 /** `claude-opus-4-8` is 4.8; names with a date right after the number are .0, older ones 3. */

@@ -137,10 +137,28 @@ test('OpenAI: an answer that is not streamed has the same events', () => {
       'tool_call',
       'tool_arguments',
       'tool_arguments',
+      'tool_arguments',
+      'tool_arguments',
       'stop',
       'usage',
     ],
   )
+})
+
+test('OpenAI: what a tool of free text is given is one member of JSON, however it comes', () => {
+  const input = 'say "hi" \\ 😀\n'
+  const head = { index: 0, id: 'c', type: 'custom', custom: { name: 'run', input: '' } }
+  const pieces = [...Array(input.length).keys()].map((at) => input.slice(at, at + 1))
+  const calls = [head, ...pieces.map((piece) => ({ index: 0, custom: { input: piece } }))]
+  const reader = createOpenaiReader(names)
+  const events = calls.flatMap((call) => {
+    const chunk = { id: 'x', choices: [{ index: 0, delta: { tool_calls: [call] } }] }
+    return reader.readChunk(chunk, JSON.stringify(chunk))
+  })
+  const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }
+  events.push(...reader.readChunk(end, JSON.stringify(end)))
+  const json = events.map((event) => (event.kind === 'tool_arguments' ? event.fragment : ''))
+  assert.deepEqual(JSON.parse(json.join('')), { input })
 })
 
 const message_start = {

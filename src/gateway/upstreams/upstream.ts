@@ -20,6 +20,7 @@ export function createUpstream(profile: ProviderProfile, options: UpstreamOption
       const draft = profile.draft(asked, createToolNames(profile.tool_names))
       return {
         ignored: draft.ignored,
+        relays: draft.relays,
         open: (terms) => open(profile, options, { asked, draft, terms }),
       }
     },

@@ -1,67 +1,223 @@
-// Every field of chat completions, and what becomes of it.
+// Every field of chat completions, and what becomes of it. Below OpenAI's own stand those that clients of OpenRouter
+// and of other servers send.
 
 import { isObject } from '../body-fields.ts'
-import { fieldTable } from '../field-rules.ts'
+import { fieldTable, isMinusOne } from '../field-rules.ts'
 
 const OPENAI_ONLY = 'Leave it out, or use an OpenAI model.'
+const NOT_REASONING = 'Leave it out, or use an OpenAI model that does not reason.'
 const SPEECH = 'Use POST /v1/audio/speech for spoken answers.'
+const ONE_MODEL = 'the model that is asked for answers, or nobody does'
+const SAY_EFFORT = 'say `reasoning_effort` or `reasoning`'
+const REASONING_TEXT = 'no provider reads thoughts without a proof: send `reasoning_details`'
+const NO_SAMPLING = 'OpenAI refuses it on models that reason'
 
 const FROM_2_5 = 'Gemini from 2.5 on ignores it'
-
 const isZero = (value: unknown) => value === 0
+const isOne = (value: unknown) => value === 1
 const isFalse = (value: unknown) => value === false
 const isEmpty = (value: unknown) =>
   (Array.isArray(value) && value.length === 0) ||
   (isObject(value) && Object.keys(value).length === 0)
+const isUnsetCount = (value: unknown) => value === -1 || value === 0
 
-export const OPENAI_FIELDS = fieldTable({
-  model: { all: 'translate' },
-  messages: { openai: 'relay', all: 'translate' },
-  max_completion_tokens: { all: 'translate' },
-  max_tokens: { all: 'translate', note: 'as `max_completion_tokens`' },
-  temperature: { openai: 'relay', all: 'translate' },
-  top_p: { openai: 'relay', all: 'translate' },
-  frequency_penalty: {
-    openai: 'relay',
-    anthropic: 'ignore',
-    google: 'translate',
-    note: FROM_2_5,
-    isIdle: isZero,
+/** Who asks for an older model does not know that its successor takes no such field. */
+const sampling = { families: { gpt_5_6: 'ignore' }, note: NO_SAMPLING } as const
+const caching = { anthropic: 'translate', openai: 'translate', google: 'ignore' } as const
+
+export const OPENAI_FIELDS = fieldTable(
+  {
+    model: { all: 'translate' },
+    messages: { openai: 'relay', all: 'translate' },
+    'messages[].role': {
+      openai: 'relay',
+      all: 'translate',
+      note: 'instructions in mid-conversation move to the front; then it is named',
+    },
+    'messages[].name': { openai: 'relay', all: 'ignore' },
+    'messages[].annotations': { openai: 'relay', all: 'ignore', isIdle: isEmpty },
+    'messages[].reasoning_content': { all: 'ignore', note: REASONING_TEXT },
+    'messages[].reasoning': { all: 'ignore', note: REASONING_TEXT },
+    'messages[].reasoning_details': {
+      anthropic: 'translate',
+      all: 'ignore',
+      note: "Claude's own thoughts, as answers here and OpenRouter's carry them",
+      isIdle: isEmpty,
+    },
+    'messages[].cache_control': {
+      ...caching,
+      note: 'for the last part of the message; OpenAI and Google cache by themselves',
+    },
+    'messages[].content[].cache_control': {
+      ...caching,
+      note: 'a cache breakpoint of Claude, at its prices; OpenAI and Google cache by themselves',
+    },
+    'messages[].content[].prompt_cache_breakpoint': {
+      families: { gpt_5_6: 'relay' },
+      all: 'ignore',
+      note: 'only models from gpt-5.6 on know it',
+    },
+    'messages[].content[].image_url.detail': {
+      openai: 'relay',
+      all: 'ignore',
+      isIdle: (value) => value === 'auto',
+    },
+    'messages[].extra_content': {
+      google: 'translate',
+      all: 'ignore',
+      note: "Gemini's proof of its own thoughts",
+    },
+    'messages[].tool_calls[].extra_content': {
+      google: 'translate',
+      all: 'ignore',
+      note: "Gemini's proof of its own thoughts",
+    },
+    max_completion_tokens: { all: 'translate' },
+    max_tokens: { all: 'translate', note: 'as `max_completion_tokens`' },
+    temperature: { openai: 'relay', all: 'translate', ...sampling, isIdle: isOne },
+    top_p: { openai: 'relay', all: 'translate', ...sampling, isIdle: isOne, isUnset: isMinusOne },
+    frequency_penalty: {
+      openai: 'relay',
+      anthropic: 'ignore',
+      google: 'translate',
+      ...sampling,
+      note: FROM_2_5,
+      isIdle: isZero,
+    },
+    presence_penalty: {
+      openai: 'relay',
+      anthropic: 'ignore',
+      google: 'translate',
+      ...sampling,
+      note: FROM_2_5,
+      isIdle: isZero,
+    },
+    logit_bias: {
+      openai: 'relay',
+      all: 'ignore',
+      families: sampling.families,
+      note: 'the numbers of tokens are those of one tokenizer',
+      isIdle: isEmpty,
+    },
+    logprobs: {
+      openai: 'relay',
+      all: 'refuse',
+      families: { gpt_5_6: 'refuse' },
+      hint: NOT_REASONING,
+      isIdle: isFalse,
+    },
+    top_logprobs: {
+      openai: 'relay',
+      all: 'refuse',
+      families: { gpt_5_6: 'refuse' },
+      hint: NOT_REASONING,
+      isIdle: isZero,
+    },
+    n: { openai: 'relay', all: 'refuse', hint: OPENAI_ONLY, isIdle: isOne },
+    stop: { openai: 'relay', all: 'translate', ...sampling, isIdle: isEmpty },
+    seed: { openai: 'relay', anthropic: 'ignore', google: 'translate' },
+    reasoning_effort: {
+      openai: 'relay',
+      all: 'translate',
+      families: { gpt_5_6: 'translate' },
+      note: 'from gpt-5.6 on OpenAI takes no tools with it: then it is `none`, and named; `minimal` becomes `low`',
+    },
+    verbosity: { openai: 'relay', all: 'ignore', isIdle: (value) => value === 'medium' },
+    tools: {
+      openai: 'relay',
+      all: 'translate',
+      note: 'a `custom` tool becomes a function of one text wherever the model has no such tools',
+    },
+    'tools[].cache_control': caching,
+    'tools[].function.cache_control': caching,
+    'tools[].function.strict': { openai: 'relay', all: 'ignore', isIdle: isFalse },
+    'tools[].custom.format': {
+      openai: 'relay',
+      all: 'ignore',
+      families: { gpt: 'ignore' },
+      note: 'other models are told the grammar, and not held to it',
+      isIdle: (value) => isObject(value) && value['type'] === 'text',
+    },
+    tool_choice: { openai: 'relay', all: 'translate' },
+    parallel_tool_calls: {
+      openai: 'relay',
+      anthropic: 'translate',
+      google: 'ignore',
+      isIdle: (value) => value === true,
+    },
+    functions: { all: 'translate', note: 'as `tools`; the answer has the old form too' },
+    function_call: { all: 'translate', note: 'as `tool_choice`' },
+    response_format: { openai: 'relay', all: 'translate' },
+    'response_format.json_schema.strict': {
+      openai: 'relay',
+      all: 'translate',
+      families: { claude: 'ignore' },
+      note: 'Claude before 4.5 is asked for a tool call, which may miss the schema',
+      isIdle: isFalse,
+    },
+    stream: { all: 'translate' },
+    stream_options: { all: 'translate' },
+    'stream_options.include_obfuscation': { all: 'ignore', isIdle: isFalse },
+    prediction: {
+      openai: 'relay',
+      all: 'ignore',
+      families: sampling.families,
+      note: 'only makes an answer faster',
+    },
+    prompt_cache_key: { openai: 'relay', all: 'ignore' },
+    prompt_cache_retention: { openai: 'relay', all: 'ignore' },
+    prompt_cache_options: { openai: 'relay', all: 'ignore' },
+    modalities: { all: 'translate', note: '`["text"]` only', hint: SPEECH },
+    service_tier: {
+      all: 'ignore',
+      note: 'every call runs in the default tier',
+      isIdle: (value) => value === 'auto' || value === 'default',
+    },
+    store: { all: 'ignore', note: 'nothing is kept at the provider', isIdle: isFalse },
+    metadata: { all: 'ignore', isIdle: isEmpty },
+    user: { all: 'ignore', note: 'the provider is sent an opaque name of the end user' },
+    safety_identifier: { all: 'ignore', note: 'as `user`' },
+    audio: { all: 'refuse', hint: SPEECH },
+    web_search_options: { all: 'refuse', hint: 'Search with a tool of your own.' },
+    moderation: { all: 'refuse' },
+
+    reasoning: {
+      all: 'translate',
+      note: "OpenRouter's: `effort`, `max_tokens`, `enabled`; `exclude` hides the thoughts",
+    },
+    include_reasoning: { all: 'translate', note: '`false`: as `reasoning.exclude`' },
+    usage: { all: 'translate', note: '`include`: as `stream_options.include_usage`' },
+    cache_control: { ...caching, note: 'a breakpoint at the end of the prompt' },
+    top_k: { openai: 'ignore', all: 'translate', isUnset: isUnsetCount },
+    min_p: { all: 'ignore', isIdle: isZero },
+    top_a: { all: 'ignore', isIdle: isZero },
+    repetition_penalty: { all: 'ignore', isIdle: isOne },
+    provider: { all: 'ignore', note: 'each model has one provider' },
+    models: { all: 'ignore', note: ONE_MODEL, isIdle: isEmpty },
+    route: { all: 'ignore', note: ONE_MODEL },
+    transforms: { all: 'ignore', note: 'no prompt is shortened', isIdle: isEmpty },
+    plugins: { all: 'refuse', hint: 'Search and read files yourself.', isIdle: isEmpty },
+    thinking: { all: 'ignore', note: SAY_EFFORT },
+    enable_thinking: { all: 'ignore', note: SAY_EFFORT },
+    thinking_budget: { all: 'ignore', note: SAY_EFFORT },
+    max_thinking_tokens: { all: 'ignore', note: SAY_EFFORT },
+    chat_template_kwargs: { all: 'ignore', note: SAY_EFFORT, isIdle: isEmpty },
+    extra_body: { all: 'ignore', note: 'its fields belong into the body itself', isIdle: isEmpty },
+    session_id: { all: 'ignore' },
   },
-  presence_penalty: {
-    openai: 'relay',
-    anthropic: 'ignore',
-    google: 'translate',
-    note: FROM_2_5,
-    isIdle: isZero,
+  {
+    'messages[]': 'content tool_calls tool_call_id refusal audio',
+    'messages[].content[]': 'type text image_url input_audio file refusal',
+    'messages[].content[].image_url': 'url',
+    'messages[].tool_calls[]': 'id type function custom',
+    'messages[].tool_calls[].function': 'name arguments',
+    'tools[]': 'type function custom',
+    'tools[].function': 'name description parameters',
+    'tools[].custom': 'name description',
+    response_format: 'type json_schema',
+    'response_format.json_schema': 'name description schema',
+    stream_options: 'include_usage',
+    reasoning: 'effort max_tokens enabled exclude',
+    usage: 'include',
   },
-  logit_bias: { openai: 'relay', all: 'ignore', isIdle: isEmpty },
-  logprobs: { openai: 'relay', all: 'refuse', hint: OPENAI_ONLY, isIdle: isFalse },
-  top_logprobs: { openai: 'relay', all: 'refuse', hint: OPENAI_ONLY, isIdle: isZero },
-  n: { openai: 'relay', all: 'refuse', hint: OPENAI_ONLY, isIdle: (value) => value === 1 },
-  stop: { openai: 'relay', all: 'translate' },
-  seed: { openai: 'relay', anthropic: 'ignore', google: 'translate' },
-  reasoning_effort: { openai: 'relay', all: 'translate' },
-  verbosity: { openai: 'relay', all: 'ignore' },
-  tools: { openai: 'relay', all: 'translate' },
-  tool_choice: { openai: 'relay', all: 'translate' },
-  parallel_tool_calls: { openai: 'relay', all: 'translate', note: 'Gemini ignores `false`' },
-  response_format: { openai: 'relay', all: 'translate' },
-  stream: { all: 'translate' },
-  stream_options: { all: 'translate' },
-  prediction: { openai: 'relay', all: 'ignore' },
-  prompt_cache_key: { openai: 'relay', all: 'ignore' },
-  prompt_cache_retention: { openai: 'relay', all: 'ignore' },
-  prompt_cache_options: { openai: 'relay', all: 'ignore' },
-  modalities: { all: 'translate', note: '`["text"]` only', hint: SPEECH },
-  service_tier: { all: 'ignore', note: 'every call runs in the default tier' },
-  store: { all: 'ignore', note: 'nothing is kept at the provider', isIdle: isFalse },
-  metadata: { all: 'ignore', isIdle: isEmpty },
-  user: { all: 'ignore', note: 'the provider is sent an opaque name of the end user' },
-  safety_identifier: { all: 'ignore', note: 'as `user`' },
-  audio: { all: 'refuse', hint: SPEECH },
-  web_search_options: { all: 'refuse', hint: 'Search with a tool of your own.' },
-  moderation: { all: 'refuse' },
-  functions: { all: 'refuse', hint: 'Use `tools`.' },
-  function_call: { all: 'refuse', hint: 'Use `tool_choice`.' },
-})
+)

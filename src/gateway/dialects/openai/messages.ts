@@ -16,23 +16,35 @@ import {
   refuse,
 } from '../body-fields.ts'
 import type { AssistantPart, ChatMessage, TextPart, UserPart } from '../chat-types.ts'
-import { readBase64, readFileData, readImageUrl } from '../media-source.ts'
+import { cacheOf, markLast, readAssistantContent, readTexts, readUserContent } from './parts.ts'
+import { readThoughts } from './thoughts.ts'
 
 const MAX_MESSAGES = 10_000
-const MAX_PARTS = 2_000
 const MAX_CALLS = 256
 
-const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
-const AUDIO_TYPES = { wav: 'audio/wav', mp3: 'audio/mpeg' } as const
+const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
+/** How instructions in mid-conversation are named, which only OpenAI takes in their place. */
+const PLACE_OF_INSTRUCTIONS = 'messages[].role'
 
-export type Conversation = { system: TextPart[]; messages: ChatMessage[] }
+export type Conversation = {
+  system: TextPart[]
+  messages: ChatMessage[]
+  /** Whether instructions stood between or after what was said. */
+  moved: string[]
+}
 
 type Reading = Conversation & { call_ids: Set<string>; last_role: string }
 
 export function parseMessages(value: unknown): Conversation {
   const list = readArray(value, 'messages', MAX_MESSAGES)
   if (list.length === 0) refuse('messages', 'must not be empty', 'Send at least one message.')
-  const reading: Reading = { system: [], messages: [], call_ids: new Set(), last_role: '' }
+  const reading: Reading = {
+    system: [],
+    messages: [],
+    moved: [],
+    call_ids: new Set(),
+    last_role: '',
+  }
   for (const [index, entry] of list.entries()) {
     const path = `messages[${index}]`
     const message = readObject(entry, path)
@@ -43,54 +55,35 @@ export function parseMessages(value: unknown): Conversation {
   return withSomebodySpeaking(reading)
 }
 
-/**
- * The body for OpenAI without what we add to answers for other providers' sake: a conversation may move from
- * one provider's model to another's. Copies only the messages that carry such fields.
- */
-export function withoutGatewayFields(messages: unknown): unknown {
-  if (!Array.isArray(messages)) return messages
-  return messages.map((message: unknown) => {
-    if (!isObject(message) || message['role'] !== 'assistant') return message
-    const calls = message['tool_calls']
-    const signed =
-      Array.isArray(calls) && calls.some((call) => isObject(call) && 'extra_content' in call)
-    if (!signed && !['reasoning_content', 'extra_content'].some((name) => name in message)) {
-      return message
-    }
-    const { reasoning_content: _thought, extra_content: _extra, ...rest } = message
-    if (!Array.isArray(calls)) return rest
-    return { ...rest, tool_calls: calls.map(withoutExtraContent) }
-  })
-}
-
-function withoutExtraContent(call: unknown): unknown {
-  if (!isObject(call)) return call
-  const { extra_content: _extra, ...rest } = call
-  return rest
-}
-
 type RoleMessage = { role: (typeof ROLES)[number]; message: Fields; path: string }
 
 function addMessage(reading: Reading, { role, message, path }: RoleMessage): void {
+  const { cache } = cacheOf(message, path)
   switch (role) {
     case 'system':
-    case 'developer':
-      reading.system.push(...readTexts(message['content'], `${path}.content`))
+    case 'developer': {
+      const texts = readTexts(message['content'], `${path}.content`)
+      if (cache) markLast(texts, cache)
+      // One by one: a spread of as many arguments as a client likes would overflow the stack.
+      for (const text of texts) reading.system.push(text)
+      if (texts.length > 0 && reading.messages.length > 0) reading.moved = [PLACE_OF_INSTRUCTIONS]
       return
-    case 'user':
-      reading.messages.push({ role: 'user', content: readUserContent(message['content'], path) })
+    }
+    case 'user': {
+      const content = readUserContent(message['content'], path)
+      if (cache) markLast(content, cache)
+      reading.messages.push({ role: 'user', content })
       return
+    }
     case 'assistant': {
       const content = readAssistant(message, path)
+      if (cache) markLast(content, cache)
       for (const part of content) if (part.kind === 'tool_call') reading.call_ids.add(part.id)
       if (content.length > 0) reading.messages.push({ role: 'assistant', content })
       return
     }
     case 'tool':
       addToolResult(reading, message, path)
-      return
-    case 'function':
-      refuse(`${path}.role`, 'is not supported', 'Use `tools` and messages of role `tool`.')
   }
 }
 
@@ -103,8 +96,11 @@ function addToolResult(reading: Reading, message: Fields, path: string): void {
       'Send the assistant message with its `tool_calls` before the results.',
     )
   }
-  const content = readTexts(message['content'], `${path}.content`)
-  const result: UserPart = { kind: 'tool_result', call_id, content }
+  const texts = readTexts(message['content'], `${path}.content`)
+  // A cache can end after a result, not within it.
+  const cache = cacheOf(message, path).cache ?? texts.findLast((text) => text.cache)?.cache
+  const content = texts.map(({ kind, text }) => ({ kind, text }))
+  const result: UserPart = { kind: 'tool_result', call_id, content, ...(cache && { cache }) }
   const last = reading.messages.at(-1)
   // Providers want all results of one turn together.
   if (reading.last_role === 'tool' && last?.role === 'user') last.content.push(result)
@@ -112,89 +108,18 @@ function addToolResult(reading: Reading, message: Fields, path: string): void {
 }
 
 /** OpenAI answers a conversation of instructions alone; the others need somebody who speaks. */
-function withSomebodySpeaking({ system, messages }: Conversation): Conversation {
-  if (messages.length > 0) return { system, messages }
-  if (system.length > 0) return { system: [], messages: [{ role: 'user', content: system }] }
+function withSomebodySpeaking({ system, messages, moved }: Conversation): Conversation {
+  if (messages.length > 0) return { system, messages, moved }
+  if (system.length > 0) {
+    return { system: [], messages: [{ role: 'user', content: system }], moved }
+  }
   return refuse('messages', 'must hold some content', 'Send at least one message with text.')
 }
 
-/** Text or text parts; empty ones are left out. */
-function readTexts(content: unknown, path: string): TextPart[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content }]
-  const texts: TextPart[] = []
-  for (const [index, entry] of readContent(content, path).entries()) {
-    const at = `${path}[${index}]`
-    const part = readObject(entry, at)
-    readChoice(part['type'], ['text'], `${at}.type`)
-    const text = readText(part['text'], `${at}.text`)
-    if (text !== '') texts.push({ kind: 'text', text })
-  }
-  return texts
-}
-
-function readContent(content: unknown, path: string): readonly unknown[] {
-  if (isAbsent(content)) refuse(path, 'is missing')
-  if (!Array.isArray(content)) refuse(path, 'must be a string or an array of parts')
-  return readArray(content, path, MAX_PARTS)
-}
-
-function readUserContent(content: unknown, message_path: string): UserPart[] {
-  const path = `${message_path}.content`
-  if (typeof content === 'string') return [{ kind: 'text', text: content }]
-  const parts = readContent(content, path).map((entry, index) => {
-    const at = `${path}[${index}]`
-    return readUserPart(readObject(entry, at), at)
-  })
-  const spoken = parts.filter((part) => part.kind !== 'text' || part.text !== '')
-  const [first] = parts
-  if (first === undefined) refuse(path, 'must not be empty')
-  return spoken.length > 0 ? spoken : [first]
-}
-
-function readUserPart(part: Fields, path: string): UserPart {
-  const types = ['text', 'image_url', 'input_audio', 'file'] as const
-  const type = readChoice(part['type'], types, `${path}.type`)
-  switch (type) {
-    case 'text':
-      return { kind: 'text', text: readText(part['text'], `${path}.text`) }
-    case 'image_url':
-      return readImage(readObject(part['image_url'], `${path}.image_url`), `${path}.image_url`)
-    case 'input_audio':
-      return readAudio(
-        readObject(part['input_audio'], `${path}.input_audio`),
-        `${path}.input_audio`,
-      )
-    case 'file':
-      return readFile(readObject(part['file'], `${path}.file`), `${path}.file`)
-  }
-}
-
-function readImage(image: Fields, path: string): UserPart {
-  const source = readImageUrl(readText(image['url'], `${path}.url`), `${path}.url`)
-  const detail = readOptionalChoice(image['detail'], ['auto', 'low', 'high'], `${path}.detail`)
-  return { kind: 'image', source, ...(detail && { detail }) }
-}
-
-function readAudio(audio: Fields, path: string): UserPart {
-  const format = readChoice(audio['format'], ['wav', 'mp3'], `${path}.format`)
-  const data = readBase64(readText(audio['data'], `${path}.data`), `${path}.data`)
-  return { kind: 'audio', source: { kind: 'data', media_type: AUDIO_TYPES[format], data } }
-}
-
-function readFile(file: Fields, path: string): UserPart {
-  if (!isAbsent(file['file_id'])) {
-    refuse(`${path}.file_id`, 'is not supported', 'Send the bytes as `file_data`.')
-  }
-  const source = readFileData(readText(file['file_data'], `${path}.file_data`), `${path}.file_data`)
-  const name = readOptionalText(file['filename'], `${path}.filename`)
-  return { kind: 'file', source, ...(name !== undefined && { name }) }
-}
-
 function readAssistant(message: Fields, path: string): AssistantPart[] {
-  for (const field of ['function_call', 'audio']) {
-    if (!isAbsent(message[field])) refuse(`${path}.${field}`, 'is not supported')
-  }
-  const parts = readAssistantContent(message['content'], `${path}.content`)
+  if (!isAbsent(message['audio'])) refuse(`${path}.audio`, 'is not supported')
+  const content = readAssistantContent(message['content'], `${path}.content`)
+  const parts: AssistantPart[] = [...readThoughts(message['reasoning_details']), ...content]
   const signature = readThoughtSignature(message)
   if (signature !== undefined) parts.push({ kind: 'text', text: '', signature })
   const refusal = readOptionalText(message['refusal'], `${path}.refusal`)
@@ -208,27 +133,20 @@ function readAssistant(message: Fields, path: string): AssistantPart[] {
   return parts
 }
 
-function readAssistantContent(content: unknown, path: string): AssistantPart[] {
-  if (isAbsent(content) || content === '') return []
-  if (typeof content === 'string') return [{ kind: 'text', text: content }]
-  const parts: AssistantPart[] = []
-  for (const [index, entry] of readContent(content, path).entries()) {
-    const at = `${path}[${index}]`
-    const part = readObject(entry, at)
-    const kind = readChoice(part['type'], ['text', 'refusal'], `${at}.type`)
-    const text = readText(part[kind], `${at}.${kind}`)
-    if (text !== '') parts.push({ kind, text })
-  }
-  return parts
-}
-
 function readToolCall(call: Fields, path: string): AssistantPart {
-  readOptionalChoice(call['type'], ['function'], `${path}.type`)
+  const type = readOptionalChoice(call['type'], ['function', 'custom'], `${path}.type`)
+  const id = readName(call['id'], `${path}.id`)
+  if (type === 'custom') {
+    const at = `${path}.custom`
+    const target = readObject(call['custom'], at)
+    const input = { input: readText(target['input'], `${at}.input`) }
+    return { kind: 'tool_call', id, name: readName(target['name'], `${at}.name`), input }
+  }
   const target = readObject(call['function'], `${path}.function`)
   const signature = readThoughtSignature(call)
   return {
     kind: 'tool_call',
-    id: readName(call['id'], `${path}.id`),
+    id,
     name: readName(target['name'], `${path}.function.name`),
     input: readArguments(target['arguments'], `${path}.function.arguments`),
     ...(signature !== undefined && { signature }),

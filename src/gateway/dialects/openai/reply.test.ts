@@ -44,7 +44,7 @@ test('a whole answer has the body OpenAI documents, and our numbers', () => {
   const reply = openAiDialect.formatReply({ ...options, events: EVENTS, svc })
   assert.equal(
     reply,
-    `{"id":"msg_1","object":"chat.completion","created":1794744000,"model":"claude-sonnet-4","choices":[{"index":0,"message":{"role":"assistant","content":"Let me see \\"it\\".","refusal":null,"reasoning_content":"Two tools.","tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"weather","arguments":"{\\"city\\":\\"Rome\\"}"},"extra_content":{"google":{"thought_signature":"c2ln"}}},{"id":"toolu_2","type":"function","function":{"name":"now","arguments":"{}"}}]},"logprobs":null,"finish_reason":"tool_calls"}],"usage":${USAGE},"svc":{"credits_used":54399,"balance_before":9007199254740991,"balance_after":9007199254686592,"billing_mode":"user"}}`,
+    `{"id":"msg_1","object":"chat.completion","created":1794744000,"model":"claude-sonnet-4","choices":[{"index":0,"message":{"role":"assistant","content":"Let me see \\"it\\".","refusal":null,"reasoning_content":"Two tools.","reasoning_details":[{"type":"reasoning.text","text":"Two tools.","signature":"sig","format":"anthropic-claude-v1","index":0},{"type":"reasoning.encrypted","data":"opaque","format":"anthropic-claude-v1","index":1}],"tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"weather","arguments":"{\\"city\\":\\"Rome\\"}"},"extra_content":{"google":{"thought_signature":"c2ln"}}},{"id":"toolu_2","type":"function","function":{"name":"now","arguments":"{}"}}]},"logprobs":null,"finish_reason":"tool_calls"}],"usage":${USAGE},"svc":{"credits_used":54399,"balance_before":9007199254740991,"balance_after":9007199254686592,"billing_mode":"user"}}`,
   )
 })
 
@@ -60,6 +60,63 @@ test('content is null where only tools or a refusal speak, and empty where nothi
   })
   assert.deepEqual(messageOf(), { role: 'assistant', content: '', refusal: null })
 })
+
+const OLD = { function_call: true, free_text_tools: [], hides_thinking: true }
+
+test('a client that offered functions is answered in their form, with one call and no thought', () => {
+  const reply = openAiDialect.formatReply({ ...options, events: EVENTS, style: OLD, svc })
+  const [choice] = JSON.parse(reply).choices
+  assert.equal(choice.finish_reason, 'function_call')
+  assert.deepEqual(choice.message, {
+    role: 'assistant',
+    content: 'Let me see "it".',
+    refusal: null,
+    function_call: { name: 'weather', arguments: '{"city":"Rome"}' },
+  })
+  const stream = openAiDialect.openStream({ ...options, include_usage: false, style: OLD })
+  const deltas = deltasOf(EVENTS.map((event) => stream.write(event)).join('') + stream.finish(svc))
+  assert.deepEqual(deltas, [
+    { role: 'assistant', content: '', refusal: null },
+    { content: 'Let me ' },
+    { content: 'see "it".' },
+    { function_call: { name: 'weather', arguments: '' } },
+    { function_call: { arguments: '{"city":' } },
+    { function_call: { arguments: '"Rome"}' } },
+    {},
+    'function_call',
+  ])
+})
+
+test('a tool of free text is given text, also where the model wrote JSON', () => {
+  const style = { function_call: false, free_text_tools: ['run'], hides_thinking: false }
+  const events: ChatEvent[] = [
+    { kind: 'start', id: 'msg_1' },
+    { kind: 'tool_call', choice: 0, index: 0, id: 'c', name: 'run' },
+    { kind: 'tool_arguments', choice: 0, index: 0, fragment: '{"input":"ls' },
+    { kind: 'tool_arguments', choice: 0, index: 0, fragment: ' \\"a\\""}' },
+    { kind: 'stop', choice: 0, reason: 'tool_calls', stop_sequence: null },
+  ]
+  const [choice] = JSON.parse(openAiDialect.formatReply({ ...options, events, style, svc })).choices
+  const call = { id: 'c', type: 'custom', custom: { name: 'run', input: 'ls "a"' } }
+  assert.deepEqual(choice.message.tool_calls, [call])
+  const stream = openAiDialect.openStream({ ...options, include_usage: false, style })
+  const deltas = deltasOf(events.map((event) => stream.write(event)).join('') + stream.finish(svc))
+  assert.deepEqual(deltas.slice(1), [
+    { tool_calls: [{ ...call, index: 0, custom: { name: 'run', input: '' } }] },
+    { tool_calls: [{ index: 0, custom: { input: 'ls "a"' } }] },
+    {},
+    'tool_calls',
+  ])
+})
+
+/** Every delta, and how the first choice ended. */
+function deltasOf(text: string): unknown[] {
+  const choices = text
+    .split('\n\n')
+    .filter((record) => record.startsWith('data: {'))
+    .flatMap((record) => JSON.parse(record.slice(6)).choices)
+  return [...choices.map(({ delta }) => delta), choices.at(-1)?.finish_reason]
+}
 
 test('stop reasons are OpenAI’s words', () => {
   const finish = (reason: Extract<ChatEvent, { kind: 'stop' }>['reason']) => {
@@ -90,6 +147,12 @@ function chunks(tail: string): string {
   return [
     delta('{"role":"assistant","content":"","refusal":null}'),
     delta('{"reasoning_content":"Two tools."}'),
+    delta(
+      '{"reasoning_details":[{"type":"reasoning.text","text":"Two tools.","signature":"sig","format":"anthropic-claude-v1","index":0}]}',
+    ),
+    delta(
+      '{"reasoning_details":[{"type":"reasoning.encrypted","data":"opaque","format":"anthropic-claude-v1","index":1}]}',
+    ),
     delta('{"content":"Let me "}'),
     delta('{"content":"see \\"it\\"."}'),
     delta(

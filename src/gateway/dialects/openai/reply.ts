@@ -1,10 +1,18 @@
 // Writes whole chat completions: translated from neutral events, or the provider's own with our numbers.
 
-import { type AnswerBlock, type Choice, collectAnswer, stopReasonOf } from '../answer.ts'
-import type { StopReason, Usage } from '../chat-types.ts'
+import {
+  type AnswerBlock,
+  type Choice,
+  collectAnswer,
+  stopReasonOf,
+  type ToolCall,
+} from '../answer.ts'
+import { isObject } from '../body-fields.ts'
+import type { ReplyStyle, StopReason, Usage } from '../chat-types.ts'
 import { presentNumbers, type WholeAnswer } from '../dialect.ts'
+import { presentThought, type Thought } from './thoughts.ts'
 
-export const FINISH_REASONS = {
+const FINISH_REASONS = {
   end: 'stop',
   stop_sequence: 'stop',
   length: 'length',
@@ -12,7 +20,13 @@ export const FINISH_REASONS = {
   content_filter: 'content_filter',
 } as const satisfies Record<StopReason, string>
 
-export function formatOpenAiReply({ model, created, events, svc }: WholeAnswer): string {
+export const PLAIN_STYLE: ReplyStyle = {
+  function_call: false,
+  free_text_tools: [],
+  hides_thinking: false,
+}
+
+export function formatOpenAiReply({ model, created, events, style, svc }: WholeAnswer): string {
   const answer = collectAnswer(events)
   return JSON.stringify({
     id: answer.id || fallbackId(created),
@@ -21,13 +35,29 @@ export function formatOpenAiReply({ model, created, events, svc }: WholeAnswer):
     model,
     choices: answer.choices.map((choice) => ({
       index: choice.index,
-      message: toMessage(choice),
+      message: toMessage(choice, style ?? PLAIN_STYLE),
       logprobs: null,
-      finish_reason: FINISH_REASONS[stopReasonOf(choice)],
+      finish_reason: finishReason(stopReasonOf(choice), style),
     })),
     usage: toOpenAiUsage(answer.usage),
     svc: presentNumbers(svc),
   })
+}
+
+export function finishReason(reason: StopReason, style: ReplyStyle | undefined): string {
+  return reason === 'tool_calls' && style?.function_call ? 'function_call' : FINISH_REASONS[reason]
+}
+
+/** What a tool that takes free text is given: the one member of its arguments. */
+export function freeTextOf(json: string): string {
+  try {
+    const value: unknown = JSON.parse(json)
+    const input = isObject(value) ? value['input'] : undefined
+    return typeof input === 'string' ? input : json
+  } catch {
+    // It broke off, or the model did not keep to the schema.
+    return json
+  }
 }
 
 export function toOpenAiUsage(usage: Usage) {
@@ -62,20 +92,38 @@ export function extraContent(signature: string | undefined) {
     : { extra_content: { google: { thought_signature: signature } } }
 }
 
-function toMessage({ blocks }: Choice) {
+function toMessage({ blocks }: Choice, style: ReplyStyle) {
   const text = joinText(blocks, 'text')
   const refusal = joinText(blocks, 'refusal')
-  const thought = joinText(blocks, 'thinking')
-  const tool_calls = blocks.filter((block) => block.kind === 'tool_call').map(toToolCall)
-  const silent = text === '' && (refusal !== '' || tool_calls.length > 0)
+  const thought = style.hides_thinking ? '' : joinText(blocks, 'thinking')
+  const calls = blocks.filter((block) => block.kind === 'tool_call')
+  const silent = text === '' && (refusal !== '' || calls.length > 0)
   return {
     role: 'assistant',
     content: silent ? null : text,
     refusal: refusal === '' ? null : refusal,
     ...(thought !== '' && { reasoning_content: thought }),
-    ...(tool_calls.length > 0 && { tool_calls }),
+    ...(!style.hides_thinking && presentThoughts(blocks)),
+    ...presentCalls(calls, style),
     ...extraContent(blocks.findLast((block) => block.kind === 'text_signature')?.signature),
   }
+}
+
+/** Only those with a proof: nobody asks for the others again. */
+function presentThoughts(blocks: readonly AnswerBlock[]) {
+  const thoughts = blocks.flatMap((block): Thought[] => {
+    if (block.kind === 'redacted_thinking') return [block]
+    if (block.kind !== 'thinking' || block.signature === undefined) return []
+    return [{ ...block, signature: block.signature }]
+  })
+  return thoughts.length > 0 && { reasoning_details: thoughts.map(presentThought) }
+}
+
+function presentCalls(calls: readonly ToolCall[], style: ReplyStyle) {
+  const [first] = calls
+  if (first === undefined) return {}
+  if (style.function_call) return { function_call: toFunction(first) }
+  return { tool_calls: calls.map((call) => toToolCall(call, style)) }
 }
 
 function joinText(blocks: readonly AnswerBlock[], kind: 'text' | 'refusal' | 'thinking'): string {
@@ -84,12 +132,15 @@ function joinText(blocks: readonly AnswerBlock[], kind: 'text' | 'refusal' | 'th
   return joined
 }
 
-function toToolCall(call: Extract<AnswerBlock, { kind: 'tool_call' }>) {
-  return {
-    id: call.id,
-    type: 'function',
-    // A call without input has arguments all the same: clients parse them.
-    function: { name: call.name, arguments: call.arguments === '' ? '{}' : call.arguments },
-    ...extraContent(call.signature),
+function toToolCall(call: ToolCall, { free_text_tools }: ReplyStyle) {
+  const { id, name } = call
+  if (free_text_tools.includes(name)) {
+    return { id, type: 'custom', custom: { name, input: freeTextOf(call.arguments) } }
   }
+  return { id, type: 'function', function: toFunction(call), ...extraContent(call.signature) }
+}
+
+/** A call without input has arguments all the same: clients parse them. */
+function toFunction(call: ToolCall) {
+  return { name: call.name, arguments: call.arguments === '' ? '{}' : call.arguments }
 }

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as fc from 'fast-check'
 import { ApiError } from '../../../platform/errors.ts'
+import { MODELS } from '../../upstreams/test-call.ts'
+import { cacheWrites } from '../cache-hints.ts'
+import { judgeFields } from '../field-rules.ts'
 import { openAiDialect } from './dialect.ts'
+import { OPENAI_FIELDS } from './fields.ts'
 
 const HELLO = [{ role: 'user', content: 'Hello' }]
 const WEATHER = {
@@ -199,8 +203,10 @@ test('the body for an OpenAI upstream loses what only we understand, and what Op
     parallel_tool_calls: true,
     stream_options: { include_usage: true },
   })
-  assert.deepEqual(original.body, {
-    model: 'gpt-4o',
+  const { relayed, ignored } = judgeFields(OPENAI_FIELDS, original.body, MODELS.gpt4o)
+  const lost = ['messages[].reasoning_content', 'messages[].tool_calls[].extra_content']
+  assert.deepEqual(ignored, lost)
+  assert.deepEqual(relayed, {
     messages: [
       ...HELLO,
       {
@@ -245,6 +251,233 @@ test('a choice of allowed tools offers only those', () => {
   assert.deepEqual(forced.tool_choice, { kind: 'tool', name: 'get_weather' })
 })
 
+describe('functions, as they were before tools,', () => {
+  const functions = [{ name: 'get_weather', parameters: WEATHER.function.parameters }]
+  const CALL = { name: 'get_weather', arguments: '{"city":"Rome"}' }
+
+  test('are tools, for everybody', () => {
+    const request = parse({ functions, function_call: { name: 'get_weather' } })
+    assert.equal(request.tools[0]?.name, 'get_weather')
+    assert.deepEqual(request.tool_choice, { kind: 'tool', name: 'get_weather' })
+    assert.equal(request.parallel_tool_calls, false)
+    assert.equal(request.style?.function_call, true)
+    assert.deepEqual(judgeFields(OPENAI_FIELDS, request.original.body, MODELS.gpt4o), {
+      relayed: {
+        messages: HELLO,
+        tools: [{ type: 'function', function: functions[0] }],
+        tool_choice: { type: 'function', function: { name: 'get_weather' } },
+      },
+      ignored: [],
+    })
+  })
+
+  test('that were called and answered are calls and results', () => {
+    const { messages, original } = parse({
+      functions,
+      messages: [
+        ...HELLO,
+        { role: 'assistant', content: null, function_call: CALL },
+        { role: 'function', name: 'get_weather', content: '19 degrees' },
+      ],
+    })
+    assert.deepEqual(messages.slice(1), [
+      {
+        role: 'assistant',
+        content: [
+          { kind: 'tool_call', id: 'call_1', name: 'get_weather', input: { city: 'Rome' } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          {
+            kind: 'tool_result',
+            call_id: 'call_1',
+            content: [{ kind: 'text', text: '19 degrees' }],
+          },
+        ],
+      },
+    ])
+    assert.deepEqual(original.body['messages'], [
+      ...HELLO,
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'call_1', type: 'function', function: CALL }],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: '19 degrees' },
+    ])
+  })
+
+  test('need no answer, which tools do', () => {
+    const { original } = parse({
+      messages: [...HELLO, { role: 'assistant', content: null, function_call: CALL }, ...HELLO],
+    })
+    const roles = (original.body['messages'] as { role: string }[]).map(({ role }) => role)
+    assert.deepEqual(roles, ['user', 'assistant', 'tool', 'user'])
+  })
+
+  test('that are none leave the body as it is', () => {
+    const fields = { functions: [], function_call: 'auto' }
+    const { original, style } = parse(fields)
+    assert.deepEqual(original.body, { model: 'gpt-4o', messages: HELLO })
+    assert.equal(style, undefined)
+  })
+})
+
+test('a tool that takes free text is a function of one text, and its grammar is told', () => {
+  const grammar = { syntax: 'lark', definition: 'start: "x"' }
+  const request = parse({
+    tools: [
+      {
+        type: 'custom',
+        custom: { name: 'run', description: 'Runs.', format: { type: 'grammar', grammar } },
+      },
+      WEATHER,
+    ],
+    tool_choice: { type: 'custom', custom: { name: 'run' } },
+    messages: [
+      ...HELLO,
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'run', input: 'ls' } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: 'a.txt' },
+    ],
+  })
+  assert.deepEqual(request.style?.free_text_tools, ['run'])
+  assert.deepEqual(request.tool_choice, { kind: 'tool', name: 'run' })
+  assert.deepEqual(request.messages[1]?.content, [
+    { kind: 'tool_call', id: 'c', name: 'run', input: { input: 'ls' } },
+  ])
+  const [tool] = request.tools
+  assert.equal(tool?.free_text, true)
+  assert.deepEqual(Object.keys(tool.parameters['properties'] ?? {}), ['input'])
+  assert.match(String(tool.description), /^Runs\.\n.*\(lark\):\nstart: "x"$/)
+})
+
+describe('a mark where a cache may end', () => {
+  const cache_control = { type: 'ephemeral' }
+  const text = (words: string) => ({ type: 'text', text: words, cache_control })
+  const HOUR = { type: 'ephemeral', ttl: '1h' }
+
+  test('is read wherever clients of OpenRouter put it', () => {
+    const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+    const request = parse({
+      messages: [
+        { role: 'system', content: [text('Rules')] },
+        { role: 'user', content: [text('A book'), { type: 'text', text: 'Why?' }] },
+        { role: 'assistant', content: 'Look', tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'c', content: [text('found')] },
+        { role: 'user', content: 'And?', cache_control: HOUR },
+      ],
+      tools: [{ ...WEATHER, cache_control }],
+    })
+    const cache = { ttl: '5m' }
+    assert.deepEqual(request.system, [{ kind: 'text', text: 'Rules', cache }])
+    assert.deepEqual(request.tools[0]?.cache, cache)
+    const marks = request.messages.map(({ content }) =>
+      content.map((part) => ('cache' in part ? part.cache?.ttl : undefined)),
+    )
+    assert.deepEqual(marks, [['5m', undefined], [undefined, undefined], ['5m'], ['1h']])
+    assert.equal(cacheWrites(request), '1h')
+  })
+
+  test('of the whole request stands at its end', () => {
+    const request = parse({ cache_control })
+    assert.deepEqual(request.messages[0]?.content, [
+      { kind: 'text', text: 'Hello', cache: { ttl: '5m' } },
+    ])
+    assert.equal(cacheWrites(request), '5m')
+    assert.equal(cacheWrites(parse({})), false)
+  })
+
+  test('does not reach OpenAI, which caches by itself, and is named for Gemini', () => {
+    const body = parse({
+      messages: [{ role: 'user', content: [text('A book')] }],
+      tools: [{ ...WEATHER, cache_control }],
+      cache_control,
+    }).original.body
+    assert.deepEqual(judgeFields(OPENAI_FIELDS, body, MODELS.gpt4o), {
+      relayed: {
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'A book' }] }],
+        tools: [WEATHER],
+      },
+      ignored: [],
+    })
+    assert.deepEqual(judgeFields(OPENAI_FIELDS, body, MODELS.sonnet).ignored, [
+      'tools[].function.strict',
+    ])
+    const marks = ['messages[].content[].cache_control', 'tools[].cache_control', 'cache_control']
+    const named = new Set(judgeFields(OPENAI_FIELDS, body, MODELS.flash).ignored)
+    assert.ok(new Set(marks).isSubsetOf(named))
+  })
+})
+
+test('the fields of OpenRouter are understood', () => {
+  const reasoningOf = (reasoning: unknown, more = {}) => parse({ reasoning, ...more }).reasoning
+  const effort = (word: string) => ({ kind: 'effort', effort: word })
+  assert.deepEqual(reasoningOf({ effort: 'low' }), effort('low'))
+  assert.deepEqual(reasoningOf({ effort: 'xhigh' }), effort('high'))
+  assert.deepEqual(reasoningOf({ effort: 'low' }, { reasoning_effort: 'high' }), effort('high'))
+  assert.deepEqual(reasoningOf({ max_tokens: 3000 }), { kind: 'budget', tokens: 3000 })
+  assert.deepEqual(reasoningOf({ enabled: true }), effort('medium'))
+  assert.deepEqual(reasoningOf({ enabled: false }), effort('none'))
+  assert.equal(reasoningOf({}), undefined)
+  assert.equal(parse({ reasoning: { exclude: true } }).style?.hides_thinking, true)
+  assert.equal(parse({ include_reasoning: false }).style?.hides_thinking, true)
+  assert.equal(parse({ stream: true, usage: { include: true } }).include_usage, true)
+  assert.equal(parse({ top_k: 40 }).top_k, 40)
+})
+
+test('-1 means not set, where it can mean nothing else', () => {
+  const { top_p, top_k, original } = parse({ top_p: -1, top_k: -1 })
+  assert.deepEqual([top_p, top_k], [undefined, undefined])
+  for (const model of Object.values(MODELS)) {
+    const { relayed, ignored } = judgeFields(OPENAI_FIELDS, original.body, model)
+    assert.deepEqual(ignored, [])
+    assert.equal('top_p' in relayed, false)
+  }
+})
+
+test("Claude's thoughts come back with their proofs, and no others do", () => {
+  const format = 'anthropic-claude-v1'
+  const { messages } = parse({
+    messages: [
+      ...HELLO,
+      {
+        role: 'assistant',
+        content: 'Hi',
+        reasoning_details: [
+          { type: 'reasoning.text', text: 'They greet.', signature: 'sig', format, index: 0 },
+          { type: 'reasoning.encrypted', data: 'opaque', format },
+          { type: 'reasoning.text', text: 'Unsigned.', format },
+          { type: 'reasoning.encrypted', data: 'x', format: 'google-gemini-v1' },
+          7,
+        ],
+      },
+      { role: 'assistant', content: 'Hm', reasoning_details: 'none' },
+    ],
+  })
+  assert.deepEqual(messages.slice(1), [
+    {
+      role: 'assistant',
+      content: [
+        { kind: 'thinking', text: 'They greet.', signature: 'sig' },
+        { kind: 'redacted_thinking', data: 'opaque' },
+        { kind: 'text', text: 'Hi' },
+      ],
+    },
+    { role: 'assistant', content: [{ kind: 'text', text: 'Hm' }] },
+  ])
+})
+
+test('instructions in mid-conversation are remembered as moved', () => {
+  const rule = { role: 'system', content: 'Be brief.' }
+  assert.equal(parse({ messages: [rule, ...HELLO] }).moved, undefined)
+  assert.deepEqual(parse({ messages: [...HELLO, rule] }).moved, ['messages[].role'])
+})
+
 const user = (part: unknown) => ({ messages: [{ role: 'user', content: [part] }] })
 const image = (url: unknown) => user({ type: 'image_url', image_url: { url } })
 
@@ -261,7 +494,19 @@ describe('what is refused is named', () => {
     ],
     ['a message that is no object', { messages: ['hi'] }, /^messages\[0\] must be an object/],
     ['an unknown role', { messages: [{ role: 'king' }] }, /^messages\[0\]\.role must be one of/],
-    ['the old function role', { messages: [{ role: 'function' }] }, /^messages\[0\]\.role is not/],
+    [
+      'a result of a function that nobody called',
+      { messages: [{ role: 'function', name: 'f', content: '1' }] },
+      /^messages\[0\] answers no function call/,
+    ],
+    ['a choice of functions without any', { function_call: { name: 'f' } }, /^function_call needs/],
+    [
+      'functions beside tools',
+      { functions: [{ name: 'f' }], tools: [WEATHER] },
+      /^functions cannot be sent beside/,
+    ],
+    ['a cache mark of another kind', { cache_control: { type: 'x' } }, /^cache_control\.type must/],
+    ['an effort nobody knows', { reasoning: { effort: 'huge' } }, /^reasoning\.effort must be one/],
     ['no content', { messages: [{ role: 'user' }] }, /^messages\[0\]\.content is missing/],
     [
       'a part that does not exist',
@@ -294,8 +539,13 @@ describe('what is refused is named', () => {
     ['no answers', { n: 0 }, /^n must be at least 1/],
     ['spoken answers by modality', { modalities: ['text', 'audio'] }, /^modalities must be/],
     [
-      'a custom tool',
+      'a custom tool without a name',
       { tools: [{ type: 'custom', custom: {} }] },
+      /^tools\[0\]\.custom\.name is missing/,
+    ],
+    [
+      'a tool of another kind',
+      { tools: [{ type: 'web_search' }] },
       /^tools\[0\]\.type must be one of/,
     ],
     ['a forced tool without tools', { tool_choice: 'required' }, /^tool_choice needs/],

@@ -3,7 +3,7 @@
 // Relayed: the provider's chunks under the public model name, without the usage the client did not ask for.
 
 import { NO_USAGE } from '../answer.ts'
-import type { ChatEvent, StopReason, Usage } from '../chat-types.ts'
+import type { ChatEvent, ReplyStyle, StopReason, Usage } from '../chat-types.ts'
 import {
   type DialectStream,
   type ProviderFrame,
@@ -12,21 +12,36 @@ import {
   type SvcNumbers,
 } from '../dialect.ts'
 import { findMember, removeMember, replaceValue } from '../json-scan.ts'
-import { extraContent, FINISH_REASONS, fallbackId, toOpenAiUsage, toSeconds } from './reply.ts'
+import {
+  extraContent,
+  fallbackId,
+  finishReason,
+  freeTextOf,
+  PLAIN_STYLE,
+  toOpenAiUsage,
+  toSeconds,
+} from './reply.ts'
+import { presentThought, type Thought } from './thoughts.ts'
 
 const NULL_USAGE = ',"usage":null}'
 
-/** One answer of the stream; `calls` says of each tool call whether any argument was sent. */
-type OpenChoice = { calls: Map<number, boolean>; reason: StopReason | undefined }
+/** `text`: all the arguments of a tool that takes free text, which is whole only at the end. */
+type OpenCall = { has_arguments: boolean; text: string | undefined }
+/** One answer of the stream. */
+type OpenChoice = { calls: Map<number, OpenCall>; reason: StopReason | undefined }
 
 export class OpenAiStream implements DialectStream {
   readonly #options: StreamOptions
+  readonly #style: ReplyStyle
   readonly #modelJson: string
   readonly #choices = new Map<number, OpenChoice>()
   #id: string
   #head = ''
   #created: number
   #usage: Usage = NO_USAGE
+  /** The thought that has no proof yet, and how many have one. */
+  #thought = ''
+  #thoughts = 0
   #relayed = false
   #first_chunk: string | undefined
   /** How the provider's chunks begin, up to the model name, and how ours begin instead. */
@@ -34,6 +49,7 @@ export class OpenAiStream implements DialectStream {
 
   constructor(options: StreamOptions) {
     this.#options = options
+    this.#style = options.style ?? PLAIN_STYLE
     this.#modelJson = JSON.stringify(options.model)
     this.#id = fallbackId(options.created)
     this.#created = toSeconds(options.created)
@@ -48,7 +64,8 @@ export class OpenAiStream implements DialectStream {
         this.#usage = event.usage
         return ''
       case 'thinking':
-        return this.#writeText(0, 'reasoning_content', event.text)
+        this.#thought += event.text
+        return this.#writeText(0, 'reasoning_content', this.#style.hides_thinking ? '' : event.text)
       case 'text':
         return this.#writeText(event.choice, 'content', event.text)
       case 'text_signature': {
@@ -66,10 +83,10 @@ export class OpenAiStream implements DialectStream {
         this.#choice(event.choice).reason = event.reason
         return role
       }
-      // Clients of this format could not send them back.
       case 'thinking_signature':
+        return this.#writeThought({ ...event, kind: 'thinking', text: this.#thought })
       case 'redacted_thinking':
-        return ''
+        return this.#writeThought(event)
     }
   }
 
@@ -130,43 +147,70 @@ export class OpenAiStream implements DialectStream {
     return text === '' ? role : role + this.#delta(choice, `{"${field}":${JSON.stringify(text)}}`)
   }
 
+  /** Once more, whole and with its proof: only so can it be sent back. */
+  #writeThought(thought: Thought): string {
+    const detail = JSON.stringify(presentThought(thought, this.#thoughts))
+    this.#thought = ''
+    this.#thoughts += 1
+    const role = this.#openChoice(0)
+    if (this.#style.hides_thinking) return role
+    return role + this.#delta(0, `{"reasoning_details":[${detail}]}`)
+  }
+
   #openCall(call: Extract<ChatEvent, { kind: 'tool_call' }>): string {
-    const role = this.#openChoice(call.choice)
-    this.#choice(call.choice).calls.set(call.index, false)
+    const { choice, index, id, name } = call
+    const role = this.#openChoice(choice)
+    const { calls } = this.#choice(choice)
+    const is_text = this.#style.free_text_tools.includes(name)
+    // The old form has room for one call.
+    if (this.#style.function_call && calls.size > 0) return role
+    calls.set(index, { has_arguments: false, text: is_text ? '' : undefined })
+    if (this.#style.function_call) {
+      const opened = JSON.stringify({ name, arguments: '' })
+      return role + this.#delta(choice, `{"function_call":${opened}}`)
+    }
     const opened = JSON.stringify({
-      index: call.index,
-      id: call.id,
-      type: 'function',
-      function: { name: call.name, arguments: '' },
+      index,
+      id,
+      ...(is_text
+        ? { type: 'custom', custom: { name, input: '' } }
+        : { type: 'function', function: { name, arguments: '' } }),
       ...extraContent(call.signature),
     })
-    return role + this.#delta(call.choice, `{"tool_calls":[${opened}]}`)
+    return role + this.#delta(choice, `{"tool_calls":[${opened}]}`)
   }
 
   #writeArguments(choice: number, index: number, fragment: string): string {
-    const calls = this.#choices.get(choice)?.calls
-    if (fragment === '' || calls?.has(index) !== true) return ''
-    calls.set(index, true)
-    const json = JSON.stringify(fragment)
-    const call = `{"index":${index},"function":{"arguments":${json}}}`
-    return this.#delta(choice, `{"tool_calls":[${call}]}`)
+    const call = this.#choices.get(choice)?.calls.get(index)
+    if (fragment === '' || call === undefined) return ''
+    call.has_arguments = true
+    if (call.text !== undefined) {
+      call.text += fragment
+      return ''
+    }
+    const target = `{"arguments":${JSON.stringify(fragment)}}`
+    if (this.#style.function_call) return this.#delta(choice, `{"function_call":${target}}`)
+    return this.#delta(choice, `{"tool_calls":[{"index":${index},"function":${target}}]}`)
   }
 
   /** A call without input has arguments all the same: clients parse them. Only the end shows who has none. */
-  #fillEmptyCalls(choice: number): string {
-    let filled = ''
-    for (const [index, written] of this.#choice(choice).calls) {
-      if (!written) filled += this.#writeArguments(choice, index, '{}')
+  #completeCalls(choice: number): string {
+    let completed = ''
+    for (const [index, { has_arguments, text }] of this.#choice(choice).calls) {
+      if (text !== undefined) {
+        const custom = JSON.stringify({ input: freeTextOf(text) })
+        completed += this.#delta(choice, `{"tool_calls":[{"index":${index},"custom":${custom}}]}`)
+      } else if (!has_arguments) completed += this.#writeArguments(choice, index, '{}')
     }
-    return filled
+    return completed
   }
 
   #writeEnd(): string {
     let end = this.#openChoice(0)
-    for (const index of this.#choices.keys()) end += this.#fillEmptyCalls(index)
+    for (const index of this.#choices.keys()) end += this.#completeCalls(index)
     for (const [index, { reason, calls }] of this.#choices) {
       const stop = reason ?? (calls.size > 0 ? 'tool_calls' : 'end')
-      end += this.#chunk(index, '{}', `"${FINISH_REASONS[stop]}"`)
+      end += this.#chunk(index, '{}', `"${finishReason(stop, this.#style)}"`)
     }
     if (!this.#options.include_usage) return end
     const usage = JSON.stringify(toOpenAiUsage(this.#usage))

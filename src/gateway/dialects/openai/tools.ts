@@ -9,33 +9,68 @@ import {
   readObject,
   readOptionalBoolean,
   readOptionalText,
+  readText,
   refuse,
 } from '../body-fields.ts'
 import type { ResponseFormat, ToolChoice, ToolDefinition } from '../chat-types.ts'
+import { cacheOf } from './parts.ts'
 
 export const MAX_TOOLS = 512
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/
 const NAME_RULE = 'must be 1 to 64 letters, digits, _ or -'
+const KINDS = ['function', 'custom'] as const
+/** A tool that takes free text, for whoever knows only tools with arguments. */
+const FREE_TEXT = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+}
 
 export function parseTools(value: unknown): ToolDefinition[] {
   if (isAbsent(value)) return []
   return readArray(value, 'tools', MAX_TOOLS).map((entry, index) => {
     const path = `tools[${index}]`
     const tool = readObject(entry, path)
-    readChoice(tool['type'], ['function'], `${path}.type`)
-    return readFunction(readObject(tool['function'], `${path}.function`), `${path}.function`)
+    const kind = readChoice(tool['type'], KINDS, `${path}.type`)
+    const at = `${path}.${kind}`
+    const definition = readObject(tool[kind], at)
+    const read = kind === 'custom' ? readFreeText : readFunction
+    return {
+      name: readToolName(definition['name'], `${at}.name`),
+      ...read(definition, at),
+      ...cacheOf(definition, at),
+      ...cacheOf(tool, path),
+    }
   })
 }
 
-function readFunction(definition: Fields, path: string): ToolDefinition {
+type Described = Omit<ToolDefinition, 'name' | 'cache'>
+
+function readFunction(definition: Fields, path: string): Described {
   const strict = readOptionalBoolean(definition['strict'], `${path}.strict`)
   return {
-    name: readToolName(definition['name'], `${path}.name`),
     description: readOptionalText(definition['description'], `${path}.description`),
     parameters: readParameters(definition['parameters'], `${path}.parameters`),
     ...(strict !== undefined && { strict }),
   }
+}
+
+/** A grammar is told to models that cannot be held to it. */
+function readFreeText(definition: Fields, path: string): Described {
+  const description = readOptionalText(definition['description'], `${path}.description`)
+  const free_text = { parameters: FREE_TEXT, free_text: true } as const
+  if (isAbsent(definition['format'])) return { ...free_text, description }
+  const at = `${path}.format`
+  const format = readObject(definition['format'], at)
+  const type = readChoice(format['type'], ['text', 'grammar'], `${at}.type`)
+  if (type === 'text') return { ...free_text, description }
+  const grammar = readObject(format['grammar'], `${at}.grammar`)
+  const syntax = readChoice(grammar['syntax'], ['lark', 'regex'], `${at}.grammar.syntax`)
+  const rules = readText(grammar['definition'], `${at}.grammar.definition`)
+  const told = `The input has to match this grammar (${syntax}):\n${rules}`
+  return { ...free_text, description: description === undefined ? told : `${description}\n${told}` }
 }
 
 function readToolName(value: unknown, path: string): string {
@@ -62,10 +97,10 @@ export function parseToolChoice(value: unknown, tools: ToolDefinition[]): Chosen
     return { tool_choice: tools.length === 0 ? undefined : { kind }, tools }
   }
   const choice = readObject(value, 'tool_choice')
-  const type = readChoice(choice['type'], ['function', 'allowed_tools'], 'tool_choice.type')
+  const type = readChoice(choice['type'], [...KINDS, 'allowed_tools'], 'tool_choice.type')
   if (tools.length === 0) refuseMissingTools()
   if (type === 'allowed_tools') return readAllowedTools(choice['allowed_tools'], tools)
-  const name = readFunctionName(choice, 'tool_choice', tools)
+  const name = readTarget(choice, 'tool_choice', tools)
   return { tool_choice: { kind: 'tool', name }, tools }
 }
 
@@ -77,18 +112,18 @@ function readAllowedTools(value: unknown, tools: ToolDefinition[]): ChosenTools 
   const names = new Set<string>()
   for (const [index, entry] of readArray(allowed['tools'], `${path}.tools`, MAX_TOOLS).entries()) {
     const at = `${path}.tools[${index}]`
-    names.add(readFunctionName(readObject(entry, at), at, tools))
+    names.add(readTarget(readObject(entry, at), at, tools))
   }
   if (names.size === 0) refuse(`${path}.tools`, 'must not be empty')
   return { tool_choice: { kind }, tools: tools.filter((tool) => names.has(tool.name)) }
 }
 
-function readFunctionName(choice: Fields, path: string, tools: ToolDefinition[]): string {
-  const target = readObject(choice['function'], `${path}.function`)
-  const name = readName(target['name'], `${path}.function.name`)
-  if (!tools.some((tool) => tool.name === name)) {
-    refuse(`${path}.function.name`, 'names no tool of `tools`')
-  }
+function readTarget(choice: Fields, path: string, tools: ToolDefinition[]): string {
+  const kind = choice['type'] === 'custom' ? 'custom' : 'function'
+  const at = `${path}.${kind}`
+  const target = readObject(choice[kind], at)
+  const name = readName(target['name'], `${at}.name`)
+  if (!tools.some((tool) => tool.name === name)) refuse(`${at}.name`, 'names no tool of `tools`')
   return name
 }
 

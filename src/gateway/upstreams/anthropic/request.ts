@@ -37,6 +37,7 @@ export function draftAnthropic(asked: Asked, names: ToolNames): Draft {
   const body = is_relayed ? asked.relayed : translateBody(asked, names, json_tool)
   return {
     ignored: [],
+    relays: is_relayed,
     body: (terms) => ({
       ...body,
       ...(is_relayed ? fitThinking(asked, terms) : thinkingFields(asked, terms, json_tool)),

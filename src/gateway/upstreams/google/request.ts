@@ -26,6 +26,7 @@ export function draftGoogle(asked: Asked, names: ToolNames): Draft {
   const config = generationConfig(asked, limits)
   return {
     ignored: ignoredByGoogle(request, limits),
+    relays: false,
     body: ({ max_output_tokens, sends_limit }) => ({
       ...body,
       generationConfig: {

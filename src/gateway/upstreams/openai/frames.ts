@@ -16,7 +16,11 @@ const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   content_filter: 'content_filter',
 }
 
-type ToolState = { index: number; has_arguments: boolean }
+/** Custom tools take text instead of JSON. In neutral words it is the one member of their arguments. */
+const TEXT_OPENS = '{"input":"'
+const TEXT_ENDS = '"}'
+
+type ToolState = { index: number; has_arguments: boolean; is_text: boolean }
 type State = {
   names: ToolNames
   started: boolean
@@ -124,18 +128,20 @@ function readToolCall(
   const known = state.tools.get(choice) ?? new Map<number, ToolState>()
   state.tools.set(choice, known)
   const place = numberOf(call['index']) ?? at
-  // Custom tools take text instead of JSON, under another name.
+  const is_text = call['custom'] !== undefined
   const target = recordOf(call['function'] ?? call['custom'])
-  const tool = known.get(place) ?? { index: known.size, has_arguments: false }
+  const tool = known.get(place) ?? { index: known.size, has_arguments: is_text, is_text }
   const { index } = tool
   if (!known.has(place)) {
     known.set(place, tool)
     const name = state.names.toClient(textOf(target['name']))
     events.push({ kind: 'tool_call', choice, index, id: textOf(call['id']), name })
+    if (is_text) events.push({ kind: 'tool_arguments', choice, index, fragment: TEXT_OPENS })
   }
-  const fragment = textOf(target['arguments'] ?? target['input'])
-  if (fragment === '') return
+  const written = textOf(target['arguments'] ?? target['input'])
+  if (written === '') return
   tool.has_arguments = true
+  const fragment = tool.is_text ? JSON.stringify(written).slice(1, -1) : written
   events.push({ kind: 'tool_arguments', choice, index, fragment })
 }
 
@@ -147,8 +153,10 @@ function readFinish(
   const reason = textOf(finish)
   if (reason === '' || state.stopped.has(choice)) return
   state.stopped.add(choice)
-  for (const { index, has_arguments } of state.tools.get(choice)?.values() ?? []) {
-    if (!has_arguments) events.push({ kind: 'tool_arguments', choice, index, fragment: '{}' })
+  for (const { index, has_arguments, is_text } of state.tools.get(choice)?.values() ?? []) {
+    if (has_arguments && !is_text) continue
+    const fragment = is_text ? TEXT_ENDS : '{}'
+    events.push({ kind: 'tool_arguments', choice, index, fragment })
   }
   events.push({
     kind: 'stop',

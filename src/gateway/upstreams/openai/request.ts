@@ -1,11 +1,14 @@
 // The body of a chat completion: the client's own where it speaks OpenAI's dialect already, a new one
 // otherwise. What would change the price, or belongs to the operator's account, never gets through.
 
+import type { ChatModel } from '../../../catalog/models.ts'
 import type { AssistantPart, MediaSource, TextPart, UserPart } from '../../dialects/chat-types.ts'
-import { refuse, refuseField, thinks } from '../capabilities.ts'
+import { refuse, refuseField } from '../capabilities.ts'
 import type { Asked, CallTerms, Draft } from '../contract.ts'
-import { given, type JsonRecord, listOf, recordOf } from '../json-values.ts'
+import { given, isRecord, type JsonRecord, listOf, recordOf } from '../json-values.ts'
+import { familyOf } from '../model-family.ts'
 import { fitToolId, type ToolNames } from '../tool-names.ts'
+import { decideEffort } from './effort.ts'
 import { createOpenaiReader } from './frames.ts'
 
 const MAX_STOPS = 4
@@ -13,16 +16,60 @@ const MAX_TOOL_ID = 40
 const MAX_END_USER = 64
 
 export function draftOpenai(asked: Asked, names: ToolNames): Draft {
-  const { request, relayed } = asked
-  const is_relayed = request.original.dialect === 'openai'
-  if (is_relayed)
-    for (const message of listOf(relayed['messages'])) checkReferences(recordOf(message))
-  const body = is_relayed ? relayed : translateBody(asked, names)
+  const { request } = asked
+  const is_own = request.original.dialect === 'openai'
+  const rewrites = is_own && (request.style?.function_call === true || tellsFreeText(asked))
+  const effort = decideEffort(asked)
+  const body = {
+    ...(is_own ? ownBody(asked, names) : translateBody(asked, names)),
+    ...given({ reasoning_effort: effort.sent }),
+  }
   return {
-    ignored: [],
+    ignored: [
+      ...effort.ignored,
+      ...(is_own ? [] : lostStops(asked)),
+      ...(rewrites && request.original.body['logprobs'] === true ? ['logprobs'] : []),
+    ],
+    relays: is_own && !rewrites,
     body: (terms) => ({ ...body, ...forcedFields(asked, terms) }),
     createReader: () => createOpenaiReader(names),
   }
+}
+
+function reasons(model: ChatModel): boolean {
+  return familyOf(model) !== 'gpt'
+}
+
+/** Whether tools that take free text have to be told as functions. */
+function tellsFreeText({ request, model }: Asked): boolean {
+  return !reasons(model) && request.tools.some((tool) => tool.free_text)
+}
+
+/** What the client sent, as far as it may be relayed. */
+function ownBody(asked: Asked, names: ToolNames): JsonRecord {
+  const { request, model, relayed } = asked
+  const messages = listOf(relayed['messages'])
+  for (const message of messages) checkReferences(recordOf(message))
+  return {
+    ...relayed,
+    ...(!reasons(model) && { messages: messages.map(tellCalls) }),
+    ...(tellsFreeText(asked) && toolFields(asked, names)),
+    ...(request.style?.function_call && { parallel_tool_calls: false }),
+  }
+}
+
+/** Calls of tools that take free text, as calls of functions. */
+function tellCalls(message: unknown): unknown {
+  const record = recordOf(message)
+  const calls = listOf(record['tool_calls'])
+  if (!calls.some((call) => isRecord(recordOf(call)['custom']))) return message
+  const tool_calls = calls.map((call) => {
+    const { custom, ...rest } = recordOf(call)
+    if (!isRecord(custom)) return call
+    const { name, input } = custom
+    return { ...rest, type: 'function', function: { name, arguments: JSON.stringify({ input }) } }
+  })
+  return { ...record, tool_calls }
 }
 
 function forcedFields(
@@ -52,23 +99,27 @@ function checkReferences(message: JsonRecord): void {
 
 function translateBody(asked: Asked, names: ToolNames): JsonRecord {
   const { request, model } = asked
-  const reasons = model.capabilities.reasoning
-  const system = request.system.filter((part) => part.text !== '')
-  const role = reasons ? 'developer' : 'system'
+  const { seed, verbosity } = request
   return {
-    messages: [
-      ...(system.length > 0 ? [{ role, content: system.map(textPart) }] : []),
-      ...request.messages.flatMap((message) =>
-        message.role === 'user'
-          ? userMessages(message.content)
-          : assistantMessages(message.content, names),
-      ),
-    ],
+    messages: translateMessages(asked, names),
     ...(request.n > 1 && { n: request.n }),
-    ...(reasons ? reasoningFields(asked) : samplingFields(asked)),
+    ...(reasons(model) ? given({ verbosity, seed }) : samplingFields(asked)),
     ...toolFields(asked, names),
     ...formatFields(asked),
   }
+}
+
+function translateMessages({ request, model }: Asked, names: ToolNames): JsonRecord[] {
+  const system = request.system.filter((part) => part.text !== '')
+  const role = reasons(model) ? 'developer' : 'system'
+  return [
+    ...(system.length > 0 ? [{ role, content: system.map(textPart) }] : []),
+    ...request.messages.flatMap((message) =>
+      message.role === 'user'
+        ? userMessages(message.content)
+        : assistantMessages(message.content, names),
+    ),
+  ]
 }
 
 /** Models that reason take no sampling fields at all. */
@@ -84,20 +135,9 @@ function samplingFields({ request }: Asked): JsonRecord {
   })
 }
 
-function reasoningFields({ request }: Asked): JsonRecord {
-  const { reasoning, verbosity, seed } = request
-  if (reasoning === undefined) return given({ verbosity, seed })
-  return given({
-    verbosity,
-    seed,
-    reasoning_effort: thinks(request) ? effortOf(reasoning) : 'minimal',
-  })
-}
-
-function effortOf(reasoning: NonNullable<Asked['request']['reasoning']>): string {
-  if (reasoning.kind === 'effort') return reasoning.effort
-  if (reasoning.tokens >= 4096) return 'high'
-  return reasoning.tokens >= 2048 ? 'medium' : 'low'
+function lostStops({ request, model }: Asked): string[] {
+  const most = reasons(model) ? 0 : MAX_STOPS
+  return request.stop.length > most ? ['stop_sequences'] : []
 }
 
 function toolFields({ request }: Asked, names: ToolNames): JsonRecord {
