@@ -203,11 +203,12 @@ export const SET_PAID = statement<PayoutRow>(
    returning ${COLUMNS}`,
 )
 
+/** Only for the key that the failure is about: another may have been sent meanwhile. */
 export const SET_FAILED = statement<PayoutRow>(
   'payouts.set_failed',
   `update payout set status = 'failed', failure_code = $3::text, failure_message = $4::text,
      resolved_at = $5::timestamptz
-   where id = $1::uuid and status = $2::payout_status
+   where id = $1::uuid and status = $2::payout_status and idempotency_key = $6::text
    returning ${COLUMNS}`,
 )
 
