@@ -251,11 +251,13 @@ export const SELECT_PAYOUTS_BY_ID = statement<PayoutRow>(
   `select ${COLUMNS} from payout where id = any ($1::uuid[])`,
 )
 
+/** Without a page before, from the highest id. Not "or $1 is null": a plan that is made once would begin at the top. */
 export const SELECT_ALL_PAYOUTS = statement<PayoutRow>(
   'payouts.select_all_payouts',
   `select ${COLUMNS}
    from payout
-   where ($1::uuid is null or id < $1::uuid) and ($2::payout_status is null or status = $2::payout_status)
+   where id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+     and ($2::payout_status is null or status = $2::payout_status)
    order by id desc
    limit $3::integer`,
 )

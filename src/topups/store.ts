@@ -125,10 +125,10 @@ export async function closeUnpaid(
   return (await db.run(CLOSE_UNPAID, [id, end.state, end.code, end.at])).length > 0
 }
 
-const LIST = statement<TopupRow>(
+export const LIST_TOPUPS = statement<TopupRow>(
   'topups.list',
   `select ${COLUMNS} from topup
-   where account_id = $1::uuid and ($2::uuid is null or id < $2::uuid)
+   where account_id = $1::uuid and id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
    order by id desc
    limit $3::integer`,
 )
@@ -138,5 +138,5 @@ export async function listTopups(
   account_id: string,
   page: { before_id: string | null; count: number },
 ): Promise<TopupRow[]> {
-  return await db.run(LIST, [account_id, page.before_id, page.count])
+  return await db.run(LIST_TOPUPS, [account_id, page.before_id, page.count])
 }
