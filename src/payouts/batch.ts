@@ -25,6 +25,8 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 const UNKNOWN_MAX = 3
 /** A fault of one developer's rows is theirs alone; that many in a row are a fault of everything. */
 const ERRORS_MAX = 3
+/** What developers read of a refusal that is about the platform: its balance and its keys are not theirs to know. */
+const NOT_ABOUT_THEM = 'The platform could not pay. The next batch tries again.'
 
 export type BatchParts = Processor & { db: Db; database_url: string; log: Log }
 
@@ -207,8 +209,9 @@ async function finish(run: Run, { payout }: Attempt, sent: Sent): Promise<void> 
     if (!is_new) await alarmIfFailed(run, payout, transfer_id)
     result.paid_cents += payout.amount_cents
   } else if (sent.kind === 'refused') {
-    await markFailed(db, { payout, failure: sent, now })
-    if (sent.concerns_all) stop(run, sent.code)
+    const message = sent.concerns_all ? NOT_ABOUT_THEM : sent.message
+    await markFailed(db, { payout, failure: { code: sent.code, message }, now })
+    if (sent.concerns_all) stop(run, sent.code, sent.message)
   } else {
     noteUnknown(run, payout, sent)
   }
@@ -242,11 +245,11 @@ async function proveRefusal(
   { payout, sent_before }: Attempt,
   sent: Extract<Sent, { kind: 'refused' }>,
 ): Promise<Sent> {
-  if (sent.unauthorized && !sent_before) return sent
   const found = await findTransfer(run, payout)
   if (found.kind === 'none') return sent
+  if (found.kind === 'unknown' && sent.unauthorized && !sent_before) return sent
   if (found.kind === 'found') return { kind: 'paid', transfer_id: found.transfer_id }
-  if (sent.concerns_all) stop(run, sent.code)
+  if (sent.concerns_all) stop(run, sent.code, sent.message)
   const reason = found.kind === 'differs' ? found.detail : found.reason
   return { kind: 'unknown', reason, mismatched: found.kind === 'differs' }
 }
@@ -262,8 +265,8 @@ function noteUnknown(
   if (run.unknown_in_a_row >= UNKNOWN_MAX) stop(run, 'processor_unreachable')
 }
 
-function stop(run: Run, reason: string): void {
+function stop(run: Run, reason: string, detail?: string): void {
   run.result.status = 'stopped'
   run.result.reason = reason
-  run.log.error({ alarm: 'payout', reason }, 'the batch stopped')
+  run.log.error({ alarm: 'payout', reason, detail }, 'the batch stopped')
 }

@@ -187,6 +187,15 @@ describe('a processor that fails', () => {
     await stand_in.control('/balance', { amount: 1800 + 1799 })
     const poor = await batch(bench, { now })
     assert.deepEqual([poor.status, poor.paid, poor.failed], ['stopped', 1, 1])
+    const reasons = await sql<{ failure_message: string }>(
+      database_url,
+      `select failure_message from payout where status = 'failed' and developer_id = any ($1)`,
+      [developers],
+    )
+    // A developer is not told how much money the platform has.
+    assert.deepEqual(reasons, [
+      { failure_message: 'The platform could not pay. The next batch tries again.' },
+    ])
     await stand_in.control('/balance', { amount: 100_000_000 })
     assert.equal((await batch(bench, { now: hours(1) })).paid, 4)
     await assertPaidOnce(bench)
