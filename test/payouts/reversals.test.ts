@@ -401,20 +401,28 @@ test('a dispute switches automatic top-up off: the card may be a stolen one', as
   )
 })
 
-test('the books agree after all of this, and no credits stay frozen that no dispute holds', async () => {
-  await assertBooks()
-  const change = (by: number) =>
-    sql(
-      service.database_url,
-      `update topup_dispute set frozen_credits = frozen_credits + $1 where state = 'open' and frozen_credits > 1`,
-      [by],
+for (const [proof, damage, repair] of [
+  [
+    'disputes_are_the_disputed_account',
+    `update topup_dispute set frozen_credits = frozen_credits - 1 where state = 'open' and frozen_credits > 1`,
+    `update topup_dispute set frozen_credits = frozen_credits + 1 where state = 'open' and frozen_credits > 0`,
+  ],
+  [
+    'topups_give_back_what_they_had',
+    'update topup set refunded_credits = refunded_credits - 1 where refunded_credits > 0',
+    'update topup set refunded_credits = refunded_credits + 1 where refunded_credits > 0',
+  ],
+] as const) {
+  test(`the books agree after all of this, and ${proof} sees damage`, async () => {
+    await assertBooks()
+    await sql(service.database_url, damage)
+    const { proofs } = await checkLedger(service.parts.db)
+    await sql(service.database_url, repair)
+    const broken = proofs.filter((found) => found.differences > 0)
+    assert.deepEqual(
+      broken.map(({ name }) => name),
+      [proof],
     )
-  await change(-1)
-  const { proofs } = await checkLedger(service.parts.db)
-  assert.deepEqual(
-    proofs.filter((proof) => proof.differences > 0).map((proof) => proof.name),
-    ['disputes_are_the_disputed_account'],
-  )
-  await change(1)
-  await assertBooks()
-})
+    await assertBooks()
+  })
+}
