@@ -94,7 +94,7 @@ create table gateway_node (
 create type journal_account as enum ('wallet', 'transit', 'dev_payable', 'revenue', 'promo', 'external',
   'write_off', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding', 'disputed');
 create type journal_kind as enum ('usage', 'welcome', 'grant', 'topup', 'transfer_out', 'transfer_in', 'refund',
-  'dispute', 'dispute_won', 'dispute_lost', 'payout_claim', 'payout_paid', 'payout_failed', 'payout_reversed');
+  'refund_failed', 'dispute', 'dispute_won', 'dispute_lost', 'dispute_reinstated', 'payout_claim', 'payout_paid', 'payout_failed', 'payout_reversed');
 create type billing_mode as enum ('developer', 'user');
 create type usage_state as enum ('settled', 'late');
 -- Where a call came in: the template of its route.

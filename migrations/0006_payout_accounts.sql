@@ -69,6 +69,21 @@ create index topup_by_account on topup (account_id, id);
 create unique index topup_one_automatic_in_flight on topup (account_id)
 where source = 'automatic' and state = 'pending';
 
+-- Refunds of a top-up that we have heard of. One that failed is kept too: late news must not post it.
+create table topup_refund (
+  stripe_refund_id text primary key,
+  topup_id uuid not null references topup,
+  -- What it asked back of the top-up, and what of that the wallet had.
+  credits bigint not null,
+  taken_credits bigint not null,
+  state text not null,
+  noted_at timestamptz not null,
+  failed_at timestamptz,
+  constraint topup_refund_state_is_known check (state in ('done', 'failed')),
+  constraint topup_refund_taken_fits check (taken_credits between 0 and credits)
+);
+create index topup_refund_by_topup on topup_refund (topup_id);
+
 -- A payment that its owner's bank asks back. What the wallet had is kept in the book's account `disputed` meanwhile.
 create table topup_dispute (
   stripe_dispute_id text primary key,
@@ -76,11 +91,16 @@ create table topup_dispute (
   account_id uuid not null,
   credits bigint not null,
   frozen_credits bigint not null,
+  -- Of a lost one: what the wallet gave. It is given back if the bank changes its mind.
+  taken_credits bigint not null default 0,
+  -- What came back after it was lost. Less than the whole is for an operator to divide.
+  reinstated_cents bigint not null default 0,
   state text not null,
   opened_at timestamptz not null,
   closed_at timestamptz,
   constraint topup_dispute_state_is_known check (state in ('open', 'won', 'lost')),
-  constraint topup_dispute_frozen_fits check (frozen_credits between 0 and credits)
+  constraint topup_dispute_frozen_fits check (frozen_credits between 0 and credits),
+  constraint topup_dispute_taken_fits check (taken_credits between 0 and credits)
 );
 create index topup_dispute_by_topup on topup_dispute (topup_id);
 

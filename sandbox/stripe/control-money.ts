@@ -16,10 +16,10 @@ import {
   wholeField,
 } from './control-call.ts'
 import { createCustomer, createMethod, saveMethod } from './customers.ts'
-import { closeDispute, findDispute, openDispute } from './disputes.ts'
+import { closeDispute, findDispute, openDispute, reinstateLost } from './disputes.ts'
 import { badRequest } from './errors.ts'
 import { findIntent } from './payment-intents.ts'
-import { findCharge } from './refunds.ts'
+import { failRefund, findCharge } from './refunds.ts'
 import { resetState, type State } from './state.ts'
 
 const MAX_SEEDED = 100_000
@@ -89,6 +89,17 @@ export const MONEY_ROUTES: readonly ControlRoute[] = [
     },
     ['outcome'],
   ),
+  control(
+    'POST',
+    '/disputes/:id/reinstate',
+    ({ world }, { ids, body }) => {
+      const found = findDispute(world, ids['id'] ?? '')
+      const amount = wholeField(body, 'amount', { fallback: found.amount, max: found.amount })
+      return reinstateLost(world, found, amount)
+    },
+    ['amount'],
+  ),
+  control('POST', '/refunds/:id/fail', ({ world }, { ids }) => failRefund(world, ids['id'] ?? '')),
   control('POST', '/checkout/:id/pay', paySession, ['card', 'email']),
 ]
 

@@ -47,7 +47,7 @@ export function openDispute(
     id: world.ids.make('du'),
     object: 'dispute',
     amount,
-    balance_transactions: [],
+    balance_transactions: [moved(world, -amount, charge.currency)],
     charge: charge.id,
     created: now,
     currency: charge.currency,
@@ -82,9 +82,37 @@ export function closeDispute(world: World, dispute: Dispute, outcome: 'won' | 'l
   if (dispute.status === 'won' || dispute.status === 'lost') return dispute
   dispute.status = outcome
   if (outcome === 'won') {
-    world.platform.available.add(dispute.currency, dispute.amount)
-    world.events.emit('charge.dispute.funds_reinstated', dispute)
+    reinstate(world, dispute, dispute.amount)
   }
   world.events.emit('charge.dispute.closed', dispute)
   return dispute
+}
+
+/** The bank changes its mind after the platform lost: all of the money comes back, or a part of it. */
+export function reinstateLost(world: World, dispute: Dispute, amount = dispute.amount): Dispute {
+  if (dispute.status !== 'lost') return dispute
+  if (amount === dispute.amount) dispute.status = 'won'
+  reinstate(world, dispute, amount)
+  return dispute
+}
+
+function reinstate(world: World, dispute: Dispute, amount: number): void {
+  dispute.balance_transactions.push(moved(world, amount, dispute.currency))
+  world.platform.available.add(dispute.currency, amount)
+  world.events.emit('charge.dispute.funds_reinstated', dispute)
+}
+
+function moved(world: World, amount: number, currency: string): object {
+  const reporting_category = amount < 0 ? 'dispute' : 'dispute_reversal'
+  return {
+    id: world.ids.make('txn'),
+    object: 'balance_transaction',
+    amount,
+    created: world.clock.nowSeconds(),
+    currency,
+    fee: 0,
+    net: amount,
+    reporting_category,
+    type: 'adjustment',
+  }
 }

@@ -148,13 +148,14 @@ export type Refund = Row & {
   metadata: Metadata
   payment_intent: string
   reason: string | null
-  status: 'succeeded'
+  status: 'succeeded' | 'failed'
   [field: string]: unknown
 }
 
 export type Dispute = Row & {
   object: 'dispute'
   amount: number
+  balance_transactions: object[]
   charge: string
   currency: string
   metadata: Metadata

@@ -316,6 +316,40 @@ for (const outcome of ['won', 'lost']) {
   })
 }
 
+test('a refund that fails brings the money back, and the charge can be refunded again', async () => {
+  const intent = await chargeAway(await seedCustomer('visa'))
+  const before = await balance()
+  const { id } = await stripe.refunds.create({ payment_intent: intent.id })
+  assert.equal(await balance(), before - 1_000)
+  await platform.control('POST', `/refunds/${id}/fail`)
+  await platform.control('POST', `/refunds/${id}/fail`)
+  assert.equal(await balance(), before)
+  const failed = await stripe.refunds.retrieve(id)
+  assert.deepEqual([failed.status, failed.failure_reason], ['failed', 'lost_or_stolen_card'])
+  assert.equal((await eventTypes()).filter((type) => type === 'refund.failed').length, 1)
+  assert.equal((await stripe.refunds.create({ payment_intent: intent.id })).status, 'succeeded')
+})
+
+test('the money of a lost dispute comes back in part, and then it is still lost, or whole', async () => {
+  const intent = await chargeAway(await seedCustomer('visa'))
+  const before = await balance()
+  const { id } = await platform.control('POST', '/disputes', { payment_intent: intent.id })
+  const reinstate = (wish: object) =>
+    platform.control('POST', `/disputes/${String(id)}/reinstate`, wish)
+  await reinstate({})
+  assert.equal(await balance(), before - 1_000, 'only what is lost can come back')
+  await platform.control('POST', `/disputes/${String(id)}/close`, { outcome: 'lost' })
+  await reinstate({ amount: 300 })
+  assert.equal((await stripe.disputes.retrieve(String(id))).status, 'lost')
+  await reinstate({})
+  const dispute = await stripe.disputes.retrieve(String(id))
+  assert.equal(dispute.status, 'won')
+  assert.deepEqual(
+    dispute.balance_transactions.map(({ amount }) => amount),
+    [-1_000, 300, 1_000],
+  )
+})
+
 test('a card whose owner disputes every payment does so a little later', async () => {
   const { url } = await stripe.checkout.sessions.create(TOPUP)
   await submit(url, { card: 'disputed' })

@@ -116,6 +116,24 @@ function createRefund(world: World, params: JsonObject): Refund {
   return refund
 }
 
+/** The bank sends the money of a refund back, days later: the charge counts as not refunded. */
+export function failRefund(world: World, id: string): Refund {
+  const refund = world.refunds.get(id)
+  if (refund === undefined) throw missing('refund', id, 'id')
+  if (refund.status === 'failed') return refund
+  const charge = findCharge(world, refund.charge)
+  refund.status = 'failed'
+  refund['failure_reason'] = 'lost_or_stolen_card'
+  refund['failure_balance_transaction'] = world.ids.make('txn')
+  charge.amount_refunded -= refund.amount
+  charge.refunded = false
+  world.platform.available.add(refund.currency, refund.amount)
+  world.events.emit('refund.failed', refund)
+  world.events.emit('refund.updated', refund)
+  world.events.emit('charge.refund.updated', refund)
+  return refund
+}
+
 function chooseCharge(world: World, params: JsonObject): Charge {
   const intent_id = readText(params, 'payment_intent')
   const charge_id = readText(params, 'charge')

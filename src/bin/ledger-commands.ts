@@ -1,7 +1,6 @@
 // `svc ledger …`: the book is checked, sealed, archived and compared with its archives.
 
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import type { Parts } from '../compose.ts'
 import { checkPayouts } from '../payouts/check.ts'
 import { ArchiveFault, archiveMonth, findManifests, verifyArchive } from '../wallet/archive.ts'
@@ -9,6 +8,7 @@ import { checkLedger, type Proof, reportOf } from '../wallet/check.ts'
 import { isMonth } from '../wallet/months.ts'
 import { type Progress, replayLedger } from '../wallet/replay.ts'
 import { sealMonths } from '../wallet/seal.ts'
+import { readArguments } from './arguments.ts'
 import { UsageError } from './usage-error.ts'
 
 export const LEDGER_USAGE = 'svc ledger check|seal|archive|verify-archive'
@@ -23,6 +23,16 @@ svc ledger archive <YYYY-MM> [--to <folder>] [--drop]
 svc ledger verify-archive <folder or manifest>
   Prove files against the seals in the database; exits with 1 at a difference.`
 
+const ARGUMENTS = {
+  help: HELP,
+  options: {
+    'from-the-beginning': { type: 'boolean' },
+    to: { type: 'string' },
+    drop: { type: 'boolean' },
+  },
+  only_for: { 'from-the-beginning': ['check'], to: ['archive'], drop: ['archive'] },
+} as const
+
 const BAR_WIDTH = 40
 
 export type WithParts = (work: (parts: Parts) => Promise<void>) => Promise<void>
@@ -31,15 +41,9 @@ export async function runLedgerCommand(
   args: readonly string[],
   withParts: WithParts,
 ): Promise<void> {
-  const { values, positionals } = readArguments(args)
+  const { values, positionals } = readArguments(args, ARGUMENTS)
   const [command, ...operands] = positionals
   if (values.help) return print(HELP)
-  const only_for = { 'from-the-beginning': 'check', to: 'archive', drop: 'archive' }
-  for (const [option, owner] of Object.entries(only_for)) {
-    if (option in values && command !== owner) {
-      throw new UsageError(`--${option} is an option of \`ledger ${owner}\`\n\n${HELP}`)
-    }
-  }
   const named = command === 'archive' || command === 'verify-archive'
   const [operand] = operands
   if (operands.length !== (named ? 1 : 0)) throw new UsageError(HELP)
@@ -58,23 +62,6 @@ export async function runLedgerCommand(
     case undefined:
     default:
       throw new UsageError(HELP)
-  }
-}
-
-function readArguments(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        help: { type: 'boolean', short: 'h' },
-        'from-the-beginning': { type: 'boolean' },
-        to: { type: 'string' },
-        drop: { type: 'boolean' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`)
   }
 }
 

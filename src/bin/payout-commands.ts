@@ -2,7 +2,6 @@
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { findAccountOfEmail } from '../accounts/accounts.ts'
 import type { Parts } from '../compose.ts'
 import { type BatchResult, type Payable, runBatch } from '../payouts/batch.ts'
@@ -12,6 +11,7 @@ import { reconcile } from '../payouts/reconcile.ts'
 import { createStripe } from '../payouts/stripe-client.ts'
 import { isUuid } from '../platform/tokens.ts'
 import { SANDBOX_ADDRESS_FILE, SANDBOX_STRIPE_KEY } from '../sandbox-process.ts'
+import { readArguments } from './arguments.ts'
 import type { WithParts } from './ledger-commands.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -31,6 +31,16 @@ svc payouts reconcile
 svc payouts unblock <email>
   Pay a developer again whose transfer came back.`
 
+const ARGUMENTS = {
+  help: HELP,
+  options: {
+    'dry-run': { type: 'boolean' },
+    now: { type: 'string' },
+    status: { type: 'string' },
+  },
+  only_for: { 'dry-run': ['run'], now: ['run', 'earnings'], status: ['list'] },
+} as const
+
 const BAR_WIDTH = 40
 const LIST_LIMIT = 50
 const STATUSES = ['pending', 'paid', 'failed'] as const
@@ -41,7 +51,7 @@ export async function runPayoutsCommand(
   args: readonly string[],
   withParts: WithParts,
 ): Promise<void> {
-  const { values, positionals } = readArguments(args)
+  const { values, positionals } = readArguments(args, ARGUMENTS)
   const [command, operand, ...rest] = positionals
   if (values.help) return print(HELP)
   const named = command === 'show' || command === 'earnings' || command === 'unblock'
@@ -65,23 +75,6 @@ export async function runPayoutsCommand(
   }
 }
 
-function readArguments(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        help: { type: 'boolean', short: 'h' },
-        'dry-run': { type: 'boolean' },
-        now: { type: 'string' },
-        status: { type: 'string' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`)
-  }
-}
-
 async function run(parts: Parts, values: Values): Promise<void> {
   const dry_run = values['dry-run'] === true
   const result = await runBatch(
@@ -90,7 +83,7 @@ async function run(parts: Parts, values: Values): Promise<void> {
   )
   clearProgress()
   print(describeResult(result))
-  if (result.status === 'stopped') process.exitCode = 1
+  if (result.status === 'stopped' || result.errors > 0) process.exitCode = 1
 }
 
 function printPayout(payout: Payable): void {
@@ -107,10 +100,12 @@ function describeResult({
   paid,
   failed,
   pending,
+  errors,
   paid_cents,
 }: BatchResult): string {
   if (status === 'already_running') return 'a batch is running: nothing was done'
-  const counts = `${paid} paid (${paid_cents} cents), ${failed} failed, ${pending} pending`
+  const faults = errors === 0 ? '' : `, ${errors} with an error of ours (see the log)`
+  const counts = `${paid} paid (${paid_cents} cents), ${failed} failed, ${pending} pending${faults}`
   return status === 'done' ? counts : `${status}${reason ? `: ${reason}` : ''}; ${counts}`
 }
 

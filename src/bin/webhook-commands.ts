@@ -2,9 +2,9 @@
 
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { parseArgs } from 'node:util'
 import { CallSignal, HttpFailure } from '../platform/http-call.ts'
 import { createHttpClient } from '../platform/http-client.ts'
+import { readArguments } from './arguments.ts'
 import { UsageError } from './usage-error.ts'
 import { describeLoss, describeRefusal, listen } from './webhook-listen.ts'
 
@@ -23,13 +23,21 @@ const HELP = `svc webhooks listen <url> [options]
   SVC_SESSION             a session token (sess_…), instead of email and password
   SVC_WEBHOOK_SECRET      a secret (whsec_…) that was printed before, to sign with it again`
 
+const OPTIONS = {
+  app: { type: 'string' },
+  events: { type: 'string' },
+  'low-balance': { type: 'string' },
+  api: { type: 'string' },
+  email: { type: 'string' },
+} as const
+
 const DEFAULT_API = 'http://localhost:8080'
 const ANSWER_MS = 15_000
 const ANSWER_BYTES_MAX = 1024 * 1024
 const LISTED_APPS_MAX = 100
 
 export async function runWebhookCommand(args: readonly string[]): Promise<void> {
-  const { values, positionals } = readArguments(args)
+  const { values, positionals } = readArguments(args, { help: HELP, options: OPTIONS })
   if (values.help) return print(HELP)
   const [command, url, ...rest] = positionals
   if (command !== 'listen' || url === undefined || rest.length > 0) throw new UsageError(HELP)
@@ -53,25 +61,6 @@ export async function runWebhookCommand(args: readonly string[]): Promise<void> 
   const counts = await listen(wanted, { print, colours, signal: stopping.signal })
   print(`${counts.delivered} delivered, ${counts.failed} failed`)
   process.exit()
-}
-
-function readArguments(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        help: { type: 'boolean', short: 'h' },
-        app: { type: 'string' },
-        events: { type: 'string' },
-        'low-balance': { type: 'string' },
-        api: { type: 'string' },
-        email: { type: 'string' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`)
-  }
 }
 
 function requireUrl(text: string): void {

@@ -1,5 +1,6 @@
 // One batch at a time, in this process and over all: a convenience, because the claims are safe without it. The lock is
-// that of a session of its own, so that it goes with the process, however that ends.
+// that of a session of its own, so that it goes with the process, however that ends. Whoever loses the session is told,
+// because another batch may have begun.
 
 import { openClient } from '../platform/session.ts'
 
@@ -10,7 +11,7 @@ let running = false
 /** Undefined at once if a batch runs anywhere. */
 export async function withBatchLock<Result>(
   database_url: string,
-  work: () => Promise<Result>,
+  work: (lost: AbortSignal) => Promise<Result>,
 ): Promise<Result | undefined> {
   // A session may take its lock twice: it alone does not keep this process from running two.
   if (running) return undefined
@@ -23,7 +24,9 @@ export async function withBatchLock<Result>(
         [LOCK_ID],
       )
       if (!rows[0]?.locked) return undefined
-      return await work()
+      const lost = new AbortController()
+      client.once('end', () => lost.abort())
+      return await work(lost.signal)
     } finally {
       await client.end().catch(() => {})
     }

@@ -9,10 +9,12 @@ import { claimPayout, markFailed, markPaid, takeNextKey } from './payouts.ts'
 import { resolveStep } from './resolve.ts'
 import { eligibleUntil, MINIMUM_CREDITS, reachesMinimum, splitGross } from './rules.ts'
 import {
+  BLOCK_ACCOUNT,
   type CandidateRow,
   COUNT_ACCOUNTS,
   type PayoutRow,
   SELECT_CANDIDATES,
+  SELECT_PAYOUT,
   SELECT_PENDING,
 } from './store.ts'
 import { createTransfer, findTransfer, type Processor, type Sent } from './transfers.ts'
@@ -21,6 +23,10 @@ const PAGE = 500
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 /** A processor that leaves this many in a row unanswered is away: the rest would wait a minute each. */
 const UNKNOWN_MAX = 3
+/** A fault of one developer's rows is theirs alone; that many in a row are a fault of everything. */
+const ERRORS_MAX = 3
+/** What developers read of a refusal that is about the platform: its balance and its keys are not theirs to know. */
+const NOT_ABOUT_THEM = 'The platform could not pay. The next batch tries again.'
 
 export type BatchParts = Processor & { db: Db; database_url: string; log: Log }
 
@@ -53,24 +59,34 @@ export type BatchResult = {
   paid: number
   failed: number
   pending: number
+  /** Developers whose turn ended with a fault of ours. */
+  errors: number
   paid_cents: bigint
 }
 
-type Run = BatchParts & BatchOptions & { result: BatchResult; unknown_in_a_row: number }
+type Run = BatchParts &
+  BatchOptions & {
+    result: BatchResult
+    unknown_in_a_row: number
+    errors_in_a_row: number
+    lock_lost?: AbortSignal
+  }
 
 export async function runBatch(parts: BatchParts, options: BatchOptions): Promise<BatchResult> {
-  const counts = { resolved: 0, paid: 0, failed: 0, pending: 0, paid_cents: 0n }
+  const counts = { resolved: 0, paid: 0, failed: 0, pending: 0, errors: 0, paid_cents: 0n }
   const run: Run = {
     ...parts,
     ...options,
     result: { status: 'done', ...counts },
     unknown_in_a_row: 0,
+    errors_in_a_row: 0,
   }
   if (options.dry_run) {
     await payDevelopers(run)
     return run.result
   }
-  const result = await withBatchLock(parts.database_url, async () => {
+  const result = await withBatchLock(parts.database_url, async (lock_lost) => {
+    run.lock_lost = lock_lost
     await resolvePending(run)
     if (goesOn(run)) await payDevelopers(run)
     return run.result
@@ -78,9 +94,24 @@ export async function runBatch(parts: BatchParts, options: BatchOptions): Promis
   return result ?? { ...run.result, status: 'already_running' }
 }
 
-function goesOn({ result, signal }: Run): boolean {
+function goesOn(run: Run): boolean {
+  const { result, signal, lock_lost } = run
   if (result.status === 'done' && signal?.aborted) result.status = 'interrupted'
+  if (result.status === 'done' && lock_lost?.aborted) stop(run, 'lock_lost')
   return result.status === 'done'
+}
+
+/** What one developer's turn throws is told, and the next one's comes. */
+async function takeTurn(run: Run, developer_id: string, turn: () => Promise<void>): Promise<void> {
+  try {
+    await turn()
+    run.errors_in_a_row = 0
+  } catch (error) {
+    run.result.errors++
+    run.errors_in_a_row++
+    run.log.error({ alarm: 'payout', err: error, developer_id }, 'a developer could not be paid')
+    if (run.errors_in_a_row >= ERRORS_MAX) throw error
+  }
 }
 
 async function resolvePending(run: Run): Promise<void> {
@@ -89,16 +120,20 @@ async function resolvePending(run: Run): Promise<void> {
     const page = await run.db.run(SELECT_PENDING, [after, PAGE])
     for (const payout of page) {
       if (!goesOn(run)) return
-      const step = await resolveStep(run, payout, run.now)
-      const attempt = { payout, sent_before: true }
-      if (step.kind === 'send') await send(run, attempt)
-      else await finish(run, attempt, step.sent)
-      run.result.resolved++
+      await takeTurn(run, payout.developer_id, () => resolveOne(run, payout))
     }
     const last = page.at(-1)
     if (!last || page.length < PAGE) return
     after = last.id
   }
+}
+
+async function resolveOne(run: Run, payout: PayoutRow): Promise<void> {
+  const step = await resolveStep(run, payout, run.now)
+  const attempt = { payout, sent_before: true }
+  if (step.kind === 'send') await send(run, attempt)
+  else await finish(run, attempt, step.sent)
+  run.result.resolved++
 }
 
 async function payDevelopers(run: Run): Promise<void> {
@@ -116,7 +151,9 @@ async function payDevelopers(run: Run): Promise<void> {
     ])
     for (const candidate of page) {
       if (!goesOn(run)) return
-      if (reachesMinimum(candidate.eligible, minimum_credits)) await payDeveloper(run, candidate)
+      if (reachesMinimum(candidate.eligible, minimum_credits)) {
+        await takeTurn(run, candidate.developer_id, () => payDeveloper(run, candidate))
+      }
       progress.done++
       run.onProgress?.(progress)
     }
@@ -167,16 +204,31 @@ async function finish(run: Run, { payout }: Attempt, sent: Sent): Promise<void> 
   const outcome = outcomeOf(sent)
   run.unknown_in_a_row = outcome === 'pending' ? run.unknown_in_a_row + 1 : 0
   if (sent.kind === 'paid') {
-    await markPaid(db, { payout, transfer_id: sent.transfer_id, now })
+    const { transfer_id } = sent
+    const is_new = await markPaid(db, { payout, transfer_id, now })
+    if (!is_new) await alarmIfFailed(run, payout, transfer_id)
     result.paid_cents += payout.amount_cents
   } else if (sent.kind === 'refused') {
-    await markFailed(db, { payout, failure: sent, now })
-    if (sent.concerns_all) stop(run, sent.code)
+    const message = sent.concerns_all ? NOT_ABOUT_THEM : sent.message
+    await markFailed(db, { payout, failure: { code: sent.code, message }, now })
+    if (sent.concerns_all) stop(run, sent.code, sent.message)
   } else {
     noteUnknown(run, payout, sent)
   }
   result[outcome]++
   run.onPayout?.({ ...payout, outcome })
+}
+
+/** Cannot be, as long as a failure is written only once it is proven. If it is, the earnings would be paid twice. */
+async function alarmIfFailed({ db, log }: Run, { id }: PayoutRow, transfer_id: string) {
+  const [payout] = await db.run(SELECT_PAYOUT, [id])
+  if (payout?.status !== 'failed') return
+  const { developer_id } = payout
+  await db.run(BLOCK_ACCOUNT, [developer_id])
+  log.error(
+    { alarm: 'payout', payout_id: id, developer_id, transfer_id },
+    'a payout that has failed was transferred',
+  )
 }
 
 function outcomeOf({ kind }: Sent): Outcome {
@@ -193,11 +245,11 @@ async function proveRefusal(
   { payout, sent_before }: Attempt,
   sent: Extract<Sent, { kind: 'refused' }>,
 ): Promise<Sent> {
-  if (sent.unauthorized && !sent_before) return sent
   const found = await findTransfer(run, payout)
   if (found.kind === 'none') return sent
+  if (found.kind === 'unknown' && sent.unauthorized && !sent_before) return sent
   if (found.kind === 'found') return { kind: 'paid', transfer_id: found.transfer_id }
-  if (sent.concerns_all) stop(run, sent.code)
+  if (sent.concerns_all) stop(run, sent.code, sent.message)
   const reason = found.kind === 'differs' ? found.detail : found.reason
   return { kind: 'unknown', reason, mismatched: found.kind === 'differs' }
 }
@@ -213,8 +265,8 @@ function noteUnknown(
   if (run.unknown_in_a_row >= UNKNOWN_MAX) stop(run, 'processor_unreachable')
 }
 
-function stop(run: Run, reason: string): void {
+function stop(run: Run, reason: string, detail?: string): void {
   run.result.status = 'stopped'
   run.result.reason = reason
-  run.log.error({ alarm: 'payout', reason }, 'the batch stopped')
+  run.log.error({ alarm: 'payout', reason, detail }, 'the batch stopped')
 }

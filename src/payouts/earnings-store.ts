@@ -70,7 +70,7 @@ export const SELECT_OWN_PAYOUTS = statement<OwnPayoutRow>(
      p.created_at
    from payout p
    left join payout_reserve r on r.payout_id = p.id and r.voided_at is null
-   where p.developer_id = $1::uuid and ($2::uuid is null or p.id < $2::uuid)
+   where p.developer_id = $1::uuid and p.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
    order by p.id desc
    limit $3::integer`,
 )

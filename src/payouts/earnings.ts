@@ -20,6 +20,8 @@ import { DAY_MS, eligibleUntil, splitEligible } from './rules.ts'
 const FOLD_LIMIT = 10_000
 const SERIES_DAYS = 30
 const SERIES_DAYS_MAX = 366
+/** Nothing was earned before; and PostgreSQL has no year 0, which JavaScript has. */
+const FIRST_DAY = '2000-01-01'
 
 export type EarningsSummary = {
   total_earned_credits: bigint
@@ -82,9 +84,9 @@ export async function readSeries(
   const to = wanted.to ?? dayOf(wanted.now)
   const from = wanted.from ?? dayOf(new Date(Date.parse(to) - (SERIES_DAYS - 1) * DAY_MS))
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
-  if (!(days >= 1 && days <= SERIES_DAYS_MAX)) {
+  if (!(days >= 1 && days <= SERIES_DAYS_MAX && Date.parse(from) >= Date.parse(FIRST_DAY))) {
     throw new ApiError('bad_request', {
-      message: `query.from and query.to must be 1 to ${SERIES_DAYS_MAX} days.`,
+      message: `query.from and query.to must be 1 to ${SERIES_DAYS_MAX} days, from ${FIRST_DAY} on.`,
     })
   }
   const statement = wanted.group_by === 'day' ? SELECT_BY_DAY : SELECT_BY_APP

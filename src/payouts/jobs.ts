@@ -58,7 +58,8 @@ async function runDailyBatch(parts: PayoutJobParts, signal: AbortSignal): Promis
 }
 
 function isOver({ status, reason }: BatchResult): boolean {
-  return status === 'done' || (status === 'stopped' && reason !== 'processor_unreachable')
+  if (status === 'stopped') return reason !== 'processor_unreachable' && reason !== 'lock_lost'
+  return status === 'done'
 }
 
 async function alarmOnDifferences({ db, log, metrics }: PayoutJobParts): Promise<void> {

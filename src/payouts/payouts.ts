@@ -129,7 +129,10 @@ export async function takeNextKey(
   })
 }
 
-/** The money is on its way: the reserve is kept, fractions of a cent stay with the platform. */
+/**
+ * The money is on its way: the reserve is kept, fractions of a cent stay with the platform. False: the payout was resolved
+ * before.
+ */
 export async function markPaid(
   db: Db,
   paid: { payout: PayoutRow; transfer_id: string; now: Date },
@@ -165,7 +168,10 @@ function paidLines(payout: PayoutRow, sign: 1n | -1n) {
 
 export type Failure = { code: string; message: string }
 
-/** Nothing was transferred: earnings and reserves are as they were before the claim. */
+/**
+ * Nothing was transferred: earnings and reserves are as they were before the claim. False, and nothing is done, if the
+ * payout was resolved or got another key since it was read.
+ */
 export async function markFailed(
   db: Db,
   failed: { payout: PayoutRow; failure: Failure; now: Date },
@@ -173,8 +179,9 @@ export async function markFailed(
   const { failure, now } = failed
   return await db.transaction(async (tx) => {
     await tx.run(PREPARE_CLAIM)
-    const { id } = failed.payout
-    const [payout] = await tx.run(SET_FAILED, [id, 'pending', failure.code, failure.message, now])
+    const { id, idempotency_key } = failed.payout
+    const how = [failure.code, failure.message, now]
+    const [payout] = await tx.run(SET_FAILED, [id, 'pending', ...how, idempotency_key])
     if (!payout) return false
     await giveBack(tx, payout)
     await postLines(tx, {
@@ -237,12 +244,13 @@ export async function reversePayout(db: Db, reversal: Reversal): Promise<Reversa
   }
 }
 
-async function reverseIn(tx: Tx, { id, developer_id }: PayoutRow, now: Date) {
+async function reverseIn(tx: Tx, reversed: PayoutRow, now: Date) {
+  const { id, developer_id, idempotency_key } = reversed
   await tx.run(PREPARE_CLAIM)
   // A claim that would roll the reserve waits here, or has rolled it.
   await tx.run(LOCK_ACCOUNT, [developer_id])
-  const message = 'The transfer was reversed.'
-  const [payout] = await tx.run(SET_FAILED, [id, 'paid', 'transfer_reversed', message, now])
+  const how = ['transfer_reversed', 'The transfer was reversed.', now]
+  const [payout] = await tx.run(SET_FAILED, [id, 'paid', ...how, idempotency_key])
   if (!payout) return 'repeated' as const
   const voided = await tx.run(VOID_RESERVE, [id, now])
   if (voided.length === 0) throw new ReserveIsGone()

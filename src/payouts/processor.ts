@@ -38,6 +38,23 @@ export type Payment = {
   failure_code: string | undefined
 }
 
+export type Refund = {
+  id: string
+  amount_cents: bigint
+  /** The money did not reach the payer, and never will by this refund. */
+  has_failed: boolean
+}
+
+export type Dispute = {
+  id: string
+  payment_id: string | undefined
+  amount_cents: bigint
+  /** `asked`: the bank only asks, and no money has moved. */
+  state: 'asked' | 'open' | 'won' | 'lost'
+  /** What the bank took and gave back again. */
+  reinstated_cents: bigint
+}
+
 export type SavedCharge = {
   amount_cents: bigint
   customer_id: string
@@ -64,6 +81,9 @@ export type Processor = {
   /** The payment of a top-up, if one was made since then. */
   findPayment(charge: SavedCharge, since: Date): Promise<Payment | undefined>
   chargeSaved(charge: SavedCharge): Promise<Payment>
+  /** All of a payment, those that failed too. */
+  listRefunds(payment_id: string): Promise<Refund[]>
+  readDispute(id: string): Promise<Dispute>
   /** Undefined: none of the secrets signed it, or it is too old. */
   readEvent(
     body: string,
@@ -72,8 +92,8 @@ export type Processor = {
   ): Promise<Stripe.Event | undefined>
 }
 
-/** What is left open by `unknown`: it may have been done. */
-export type FailureReason = 'declined' | 'missing' | 'refused' | 'unknown'
+/** What is left open by `unknown`: it may have been done. `unauthorized` is about our credential, not about what was asked. */
+export type FailureReason = 'declined' | 'missing' | 'refused' | 'unauthorized' | 'unknown'
 
 export class ProcessorError extends Error {
   readonly reason: FailureReason

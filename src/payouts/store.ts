@@ -203,11 +203,12 @@ export const SET_PAID = statement<PayoutRow>(
    returning ${COLUMNS}`,
 )
 
+/** Only for the key that the failure is about: another may have been sent meanwhile. */
 export const SET_FAILED = statement<PayoutRow>(
   'payouts.set_failed',
   `update payout set status = 'failed', failure_code = $3::text, failure_message = $4::text,
      resolved_at = $5::timestamptz
-   where id = $1::uuid and status = $2::payout_status
+   where id = $1::uuid and status = $2::payout_status and idempotency_key = $6::text
    returning ${COLUMNS}`,
 )
 
@@ -250,11 +251,13 @@ export const SELECT_PAYOUTS_BY_ID = statement<PayoutRow>(
   `select ${COLUMNS} from payout where id = any ($1::uuid[])`,
 )
 
+/** Without a page before, from the highest id. Not "or $1 is null": a plan that is made once would begin at the top. */
 export const SELECT_ALL_PAYOUTS = statement<PayoutRow>(
   'payouts.select_all_payouts',
   `select ${COLUMNS}
    from payout
-   where ($1::uuid is null or id < $1::uuid) and ($2::payout_status is null or status = $2::payout_status)
+   where id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+     and ($2::payout_status is null or status = $2::payout_status)
    order by id desc
    limit $3::integer`,
 )

@@ -47,12 +47,24 @@ export async function receiveEvent(
   }
   const handler = handlerOf(parts.handlers, event)
   if (!handler || (await isEventDone(parts.db, event.id))) return
-  const work = await forPerson(handler())
-  await parts.db.transaction(async (tx) => {
-    const { id, type } = event
-    if (await takeEvent(tx, { id, type, at: parts.clock.now() })) await work?.(tx)
-  })
+  try {
+    const work = await forPerson(handler())
+    await parts.db.transaction(async (tx) => {
+      const { id, type } = event
+      if (await takeEvent(tx, { id, type, at: parts.clock.now() })) await work?.(tx)
+    })
+  } catch (error) {
+    alarmIfRefused(parts, event, error)
+    throw error
+  }
   parts.log.info({ event: event.id, type: event.type }, 'stripe event')
+}
+
+/** What we refuse ourselves will be refused at every repeat: money that was paid would be forgotten without a word. */
+function alarmIfRefused({ log }: EventParts, event: Stripe.Event, error: unknown): void {
+  if (!(error instanceof ApiError) || error.status >= 500) return
+  const about = { alarm: 'stripe_event', event: event.id, type: event.type, err: error }
+  log.error(about, 'an event of the processor cannot be done')
 }
 
 function handlerOf(

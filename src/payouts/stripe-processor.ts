@@ -1,14 +1,17 @@
 // Stripe as our payment processor: how each thing we want is asked of it.
 
 import type { Stripe } from 'stripe'
-import type { Checkout, Processor, SavedCharge } from './processor.ts'
+import type { Checkout, Processor, Refund, SavedCharge } from './processor.ts'
 import { stripeErrors } from './stripe-client.ts'
-import { call, toAccount, toPayment } from './stripe-shapes.ts'
+import { call, toAccount, toDispute, toPayment, toRefund } from './stripe-shapes.ts'
 
 /** Events of Stripe are signed with a time; those that are older are refused. */
 const TOLERANCE_S = 300
 /** Most payments of one customer that are looked through for one of ours. */
 const PAYMENTS_MAX = 100
+/** The longest page that Stripe answers, and most pages of refunds of one payment. */
+const PAGE = 100
+const REFUND_PAGES_MAX = 20
 
 export function createProcessor(stripe: Stripe, timeout_ms: number): Processor {
   // A person waits: two tries within the time of one.
@@ -16,6 +19,8 @@ export function createProcessor(stripe: Stripe, timeout_ms: number): Processor {
   return {
     ...accountCalls(stripe, soon),
     ...paymentCalls(stripe, soon),
+    listRefunds: (payment_id) => call(() => listRefunds(stripe, payment_id, soon)),
+    readDispute: (id) => call(async () => toDispute(await stripe.disputes.retrieve(id, {}, soon))),
     readEvent: (body, signature, secrets) => readSignedEvent(stripe, body, signature, secrets),
   }
 }
@@ -89,6 +94,20 @@ function paymentCalls(stripe: Stripe, soon: Options) {
         return toPayment(made)
       }),
   }
+}
+
+async function listRefunds(stripe: Stripe, payment_intent: string, soon: Options) {
+  const refunds: Refund[] = []
+  let after = {}
+  for (let page = 0; page < REFUND_PAGES_MAX; page++) {
+    const wanted = { payment_intent, limit: PAGE, ...after }
+    const { data, has_more } = await stripe.refunds.list(wanted, soon)
+    refunds.push(...data.map(toRefund))
+    const starting_after = data.at(-1)?.id
+    if (!has_more || starting_after === undefined) return refunds
+    after = { starting_after }
+  }
+  throw new Error(`payment ${payment_intent} has more refunds than are looked at`)
 }
 
 async function createCheckout(stripe: Stripe, checkout: Checkout, soon: Options) {

@@ -2,10 +2,12 @@
 
 import type { Stripe } from 'stripe'
 import {
+  type Dispute,
   type FailureReason,
   type Payment,
   type ProcessorAccount,
   ProcessorError,
+  type Refund,
 } from './processor.ts'
 import { stripeErrors } from './stripe-client.ts'
 
@@ -30,8 +32,9 @@ function toProcessorError(error: unknown): ProcessorError {
 function reasonOf(error: Stripe.errors.StripeError): FailureReason {
   if (error instanceof stripeErrors().StripeCardError) return 'declined'
   if (error.statusCode === 404 || error.code === 'account_invalid') return 'missing'
-  const refused = [400, 401, 403].includes(error.statusCode ?? 0)
-  return refused && error.type !== 'StripeIdempotencyError' ? 'refused' : 'unknown'
+  if (error.statusCode === 401 || error.statusCode === 403) return 'unauthorized'
+  const refused = error.statusCode === 400 && error.type !== 'StripeIdempotencyError'
+  return refused ? 'refused' : 'unknown'
 }
 
 export function toAccount(account: Stripe.Account): ProcessorAccount {
@@ -63,6 +66,31 @@ export function toPayment(intent: Stripe.PaymentIntent): Payment {
         : undefined,
     failure_code: last_payment_error?.decline_code ?? last_payment_error?.code ?? undefined,
   }
+}
+
+export function toRefund({ id, amount, status }: Stripe.Refund): Refund {
+  const has_failed = status === 'failed' || status === 'canceled'
+  return { id, amount_cents: BigInt(amount), has_failed }
+}
+
+export function toDispute(dispute: Stripe.Dispute): Dispute {
+  const { id, payment_intent, amount, status, balance_transactions } = dispute
+  const returned = balance_transactions.reduce((sum, { amount: moved }) => {
+    return moved > 0 ? sum + BigInt(moved) : sum
+  }, 0n)
+  return {
+    id,
+    payment_id: idOf(payment_intent),
+    amount_cents: BigInt(amount),
+    state: disputeState(status),
+    reinstated_cents: returned,
+  }
+}
+
+export function disputeState(status: Stripe.Dispute.Status): Dispute['state'] {
+  if (status === 'lost') return 'lost'
+  if (['won', 'warning_closed', 'prevented'].includes(status)) return 'won'
+  return status.startsWith('warning_') ? 'asked' : 'open'
 }
 
 /** As its owner knows it. */

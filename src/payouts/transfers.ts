@@ -10,6 +10,8 @@ const TIMEOUT_MS = 20_000
 const RETRIES = 2
 /** One is expected. More than that are named, not counted. */
 const LIST_LIMIT = 10
+/** Comes with the status of a refused credential, and is about the account that would be paid. */
+const ACCOUNT_REFUSED = 'account_invalid'
 
 export type TransferLimits = { timeout: number; maxNetworkRetries: number }
 
@@ -112,7 +114,7 @@ function judge(error: unknown): Sent {
     code,
     message: error.message,
     replayed: error.headers?.['idempotent-replayed'] === 'true',
-    concerns_all: unauthorized || code === 'balance_insufficient',
+    concerns_all: (unauthorized && code !== ACCOUNT_REFUSED) || code === 'balance_insufficient',
     unauthorized,
   }
 }

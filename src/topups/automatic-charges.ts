@@ -124,8 +124,13 @@ async function settle(
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error
     parts.log.warn({ err: error, topup_id: topup.id }, 'automatic top-up')
-    if (error.reason !== 'unknown') await failCharge(parts, topup.id, error.code)
+    if (saysNo(error)) await failCharge(parts, topup.id, error.code)
   }
+}
+
+/** An operator's wrong credential is no fault of the owner: what they set stays on, and it is tried again. */
+function saysNo({ reason }: ProcessorError): boolean {
+  return reason !== 'unknown' && reason !== 'unauthorized'
 }
 
 async function settlePayment(parts: ChargeParts, id: string, payment: Payment): Promise<void> {

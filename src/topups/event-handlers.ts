@@ -3,12 +3,12 @@
 import type { Stripe } from 'stripe'
 import { type Payment, requireProcessor } from '../payouts/processor.ts'
 import type { EventHandlers, EventWork } from '../payouts/stripe-events.ts'
-import { idOf, toPayment } from '../payouts/stripe-shapes.ts'
+import { disputeState, idOf, toPayment } from '../payouts/stripe-shapes.ts'
 import type { Tx } from '../platform/db.ts'
 import { isUuid } from '../platform/tokens.ts'
 import { savePaymentMethod } from './auto-store.ts'
 import { declineAutomatic } from './automatic-charges.ts'
-import { type DisputeNews, followDispute, refundTopup } from './reversals.ts'
+import { followDispute, followRefunds } from './reversals.ts'
 import { closeUnpaid, findTopupOfPayment, lockTopup, type TopupRow } from './store.ts'
 import { creditTopup, type TopupParts } from './topups.ts'
 
@@ -28,6 +28,11 @@ export function topupEventHandlers(parts: TopupEventParts): EventHandlers {
     prepare: ({ data }: { data: { object: Stripe.PaymentIntent } }) =>
       automaticDecided(parts, toPayment(data.object)),
   }
+  const refund = {
+    from: 'platform' as const,
+    prepare: ({ data }: { data: { object: Stripe.Charge | Stripe.Refund } }) =>
+      refunded(parts, idOf(data.object.payment_intent)),
+  }
   const dispute = {
     from: 'platform' as const,
     prepare: ({ data }: { data: { object: Stripe.Dispute } }) => disputed(parts, data.object),
@@ -39,10 +44,9 @@ export function topupEventHandlers(parts: TopupEventParts): EventHandlers {
     'checkout.session.expired': checkout('expired'),
     'payment_intent.succeeded': payment,
     'payment_intent.payment_failed': payment,
-    'charge.refunded': {
-      from: 'platform',
-      prepare: ({ data }) => refunded(parts, data.object),
-    },
+    'charge.refunded': refund,
+    'refund.updated': refund,
+    'refund.failed': refund,
     'charge.dispute.created': dispute,
     'charge.dispute.funds_withdrawn': dispute,
     'charge.dispute.funds_reinstated': dispute,
@@ -55,7 +59,7 @@ async function paid(
   parts: TopupEventParts,
   session: Stripe.Checkout.Session,
 ): Promise<EventWork | undefined> {
-  const topup_id = topupOf(session.client_reference_id)
+  const topup_id = topupOf(session)
   const payment_id = idOf(session.payment_intent)
   if (topup_id === undefined || payment_id === undefined) return undefined
   if (session.payment_status !== 'paid') return undefined
@@ -88,7 +92,7 @@ async function unpaid(
   session: Stripe.Checkout.Session,
   state: 'failed' | 'expired',
 ): Promise<EventWork | undefined> {
-  const id = topupOf(session.client_reference_id)
+  const id = topupOf(session)
   if (id === undefined) return undefined
   return async (tx) => {
     await closeUnpaid(tx, id, { state, at: clock.now() })
@@ -100,7 +104,7 @@ async function automaticDecided(
   parts: TopupEventParts,
   payment: Payment,
 ): Promise<EventWork | undefined> {
-  const id = topupOf(payment.topup_id)
+  const id = topupIdOf(payment.topup_id)
   if (id === undefined) return undefined
   return async (tx) => {
     const topup = await lockTopup(tx, id)
@@ -112,34 +116,30 @@ async function automaticDecided(
   }
 }
 
+/** A refund can fail after it was told as done, so the processor is asked how each of them stands. */
 async function refunded(
   parts: TopupEventParts,
-  charge: Stripe.Charge,
+  payment_id: string | undefined,
 ): Promise<EventWork | undefined> {
-  const refunded_cents = BigInt(charge.amount_refunded)
-  return await onCredited(parts, idOf(charge.payment_intent), (tx, topup) =>
-    refundTopup(parts, tx, topup, refunded_cents),
-  )
+  return await onCredited(parts, payment_id, async (id) => {
+    const refunds = await requireProcessor(parts).listRefunds(id)
+    return (tx, topup) => followRefunds(parts, tx, topup, refunds)
+  })
 }
 
 async function disputed(
   parts: TopupEventParts,
   dispute: Stripe.Dispute,
 ): Promise<EventWork | undefined> {
-  const outcome = outcomeOf(dispute.status)
-  if (outcome === undefined) return undefined
-  const news = { id: dispute.id, amount_cents: BigInt(dispute.amount), outcome }
-  return await onCredited(parts, idOf(dispute.payment_intent), (tx, topup) =>
-    followDispute(parts, tx, topup, news),
-  )
+  if (disputeState(dispute.status) === 'asked') return undefined
+  return await onCredited(parts, idOf(dispute.payment_intent), async () => {
+    const { state, ...now } = await requireProcessor(parts).readDispute(dispute.id)
+    if (state === 'asked') return undefined
+    return (tx, topup) => followDispute(parts, tx, topup, { ...now, state })
+  })
 }
 
-/** Undefined: the bank only asks, and no money has moved. */
-function outcomeOf(status: Stripe.Dispute.Status): DisputeNews['outcome'] | undefined {
-  if (status === 'lost') return 'lost'
-  if (['won', 'warning_closed', 'prevented'].includes(status)) return 'won'
-  return status.startsWith('warning_') ? undefined : 'open'
-}
+type TopupWork = (tx: Tx, topup: TopupRow) => Promise<void>
 
 /**
  * Of a payment whose success we have not heard of yet, the processor is asked: it is credited first, so that whatever
@@ -148,24 +148,33 @@ function outcomeOf(status: Stripe.Dispute.Status): DisputeNews['outcome'] | unde
 async function onCredited(
   parts: TopupEventParts,
   payment_id: string | undefined,
-  work: (tx: Tx, topup: TopupRow) => Promise<void>,
+  ask: (payment_id: string) => Promise<TopupWork | undefined>,
 ): Promise<EventWork | undefined> {
   if (payment_id === undefined) return undefined
   const known = await findTopupOfPayment(parts.db, payment_id)
   const payment = known ? undefined : await requireProcessor(parts).readPayment(payment_id)
-  const id = known ?? topupOf(payment?.topup_id)
-  if (id === undefined) return undefined
+  const id = known ?? topupIdOf(payment?.topup_id)
+  const work = id === undefined ? undefined : await ask(payment_id)
+  if (id === undefined || !work) return undefined
   return async (tx) => {
     const topup = await lockTopup(tx, id)
     if (!topup) return
     const is_credited =
-      topup.state === 'paid' ||
+      topup.stripe_payment_intent_id === payment_id ||
       (payment?.status === 'succeeded' && (await creditTopup(parts, tx, topup, payment)))
     if (is_credited) await work(tx, topup)
   }
 }
 
+/**
+ * By what we wrote into it. The `client_reference_id` alone proves nothing: whoever pays by a payment link of the same
+ * account of the processor chooses it.
+ */
+function topupOf({ metadata }: Stripe.Checkout.Session): string | undefined {
+  return topupIdOf(metadata?.['topup_id'])
+}
+
 /** Others may use the same account of the processor: their references are not ours. */
-function topupOf(reference: string | null | undefined): string | undefined {
+function topupIdOf(reference: string | null | undefined): string | undefined {
   return typeof reference === 'string' && isUuid(reference) ? reference : undefined
 }

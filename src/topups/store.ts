@@ -1,4 +1,4 @@
-// SQL of top-ups and of the disputes about them.
+// SQL of top-ups.
 
 import { type Queryable, statement, type Tx } from '../platform/db.ts'
 
@@ -15,6 +15,7 @@ export type TopupRow = {
   save_payment_method: boolean
   stripe_customer_id: string | null
   stripe_payment_method_id: string | null
+  stripe_payment_intent_id: string | null
   failure_code: string | null
   created_at: Date
   closed_at: Date | null
@@ -32,7 +33,7 @@ export type NewTopup = Pick<
 }
 
 export const COLUMNS = `id, account_id, amount_cents, credits, refunded_credits, state, source, save_payment_method,
-  stripe_customer_id, stripe_payment_method_id, failure_code, created_at, closed_at`
+  stripe_customer_id, stripe_payment_method_id, stripe_payment_intent_id, failure_code, created_at, closed_at`
 
 const INSERT = statement<TopupRow>(
   'topups.insert',
@@ -124,10 +125,10 @@ export async function closeUnpaid(
   return (await db.run(CLOSE_UNPAID, [id, end.state, end.code, end.at])).length > 0
 }
 
-const LIST = statement<TopupRow>(
+export const LIST_TOPUPS = statement<TopupRow>(
   'topups.list',
   `select ${COLUMNS} from topup
-   where account_id = $1::uuid and ($2::uuid is null or id < $2::uuid)
+   where account_id = $1::uuid and id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
    order by id desc
    limit $3::integer`,
 )
@@ -137,69 +138,5 @@ export async function listTopups(
   account_id: string,
   page: { before_id: string | null; count: number },
 ): Promise<TopupRow[]> {
-  return await db.run(LIST, [account_id, page.before_id, page.count])
-}
-
-const ADD_REFUNDED = statement<object>(
-  'topups.add_refunded',
-  'update topup set refunded_credits = refunded_credits + $2::bigint where id = $1::uuid',
-)
-
-export async function addRefunded(tx: Tx, id: string, credits: bigint): Promise<void> {
-  await tx.run(ADD_REFUNDED, [id, credits])
-}
-
-export type DisputeRow = {
-  credits: bigint
-  frozen_credits: bigint
-  state: 'open' | 'won' | 'lost'
-}
-
-const FIND_DISPUTE = statement<DisputeRow>(
-  'topups.find_dispute',
-  'select credits, frozen_credits, state from topup_dispute where stripe_dispute_id = $1::text',
-)
-
-/** Whoever asks has locked the top-up. */
-export async function findDispute(tx: Tx, id: string): Promise<DisputeRow | undefined> {
-  const [row] = await tx.run(FIND_DISPUTE, [id])
-  return row
-}
-
-const SUM_DISPUTED = statement<{ credits: bigint }>(
-  'topups.sum_disputed',
-  `select coalesce(sum(credits), 0)::bigint as credits from topup_dispute
-   where topup_id = $1::uuid and state <> 'won'`,
-)
-
-export async function sumDisputed(tx: Tx, topup_id: string): Promise<bigint> {
-  const [row] = await tx.run(SUM_DISPUTED, [topup_id])
-  return row?.credits ?? 0n
-}
-
-const INSERT_DISPUTE = statement<object>(
-  'topups.insert_dispute',
-  `insert into topup_dispute (stripe_dispute_id, topup_id, account_id, credits, frozen_credits, state, opened_at)
-   values ($1::text, $2::uuid, $3::uuid, $4::bigint, $5::bigint, 'open', $6::timestamptz)`,
-)
-
-export async function insertDispute(
-  tx: Tx,
-  dispute: { id: string; topup: TopupRow; credits: bigint; frozen: bigint; at: Date },
-): Promise<void> {
-  const { id, topup, credits, frozen, at } = dispute
-  await tx.run(INSERT_DISPUTE, [id, topup.id, topup.account_id, credits, frozen, at])
-}
-
-const CLOSE_DISPUTE = statement<object>(
-  'topups.close_dispute',
-  `update topup_dispute set state = $2::text, closed_at = $3::timestamptz where stripe_dispute_id = $1::text`,
-)
-
-export async function closeDispute(
-  tx: Tx,
-  id: string,
-  end: { state: 'won' | 'lost'; at: Date },
-): Promise<void> {
-  await tx.run(CLOSE_DISPUTE, [id, end.state, end.at])
+  return await db.run(LIST_TOPUPS, [account_id, page.before_id, page.count])
 }

@@ -102,7 +102,14 @@ export async function creditTopup(
   topup: TopupRow,
   payment: Money,
 ): Promise<boolean> {
-  if (topup.state === 'paid') return true
+  if (topup.state === 'paid') {
+    if (payment.id === topup.stripe_payment_intent_id) return true
+    parts.log.error(
+      { alarm: 'topups', topup_id: topup.id, payment_id: payment.id },
+      'a top-up was paid a second time: nothing is credited, refund the payment',
+    )
+    return false
+  }
   if (payment.amount_cents !== topup.amount_cents || payment.currency !== 'usd') {
     parts.log.error(
       { alarm: 'topups', topup_id: topup.id, payment_id: payment.id },

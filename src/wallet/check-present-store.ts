@@ -82,6 +82,23 @@ export const PRESENT_PROOFS: readonly Statement<ProofRow>[] = [
        group by bucket, wallet_id
      ) h on h.bucket = w.bucket and h.wallet_id = w.id`,
   ),
+  proof(
+    'wallet.prove_topups_give_back_what_they_had',
+    `select t.refunded_credits <> r.credits or t.refunded_credits + d.credits > t.credits or t.state <> 'paid' as differs,
+       format('top-up %s (%s) of %s: refunded %s, in refunds %s, in disputes %s', t.id, t.state, t.credits,
+         t.refunded_credits, r.credits, d.credits) as what
+     from topup t
+     cross join lateral (
+       select coalesce(sum(credits) filter (where state = 'done'), 0) as credits, count(*) as rows
+       from topup_refund where topup_id = t.id
+     ) r
+     cross join lateral (
+       select coalesce(sum(credits) filter (where state <> 'won'), 0) as credits, count(*) as rows
+       from topup_dispute where topup_id = t.id
+     ) d
+     where wallet_bucket(t.account_id) = any ($1::smallint[])
+       and (t.refunded_credits > 0 or r.rows > 0 or d.rows > 0)`,
+  ),
   statement<ProofRow>(
     'wallet.prove_default_partitions_are_empty',
     `select 4::bigint as checked, count(*) as differences, min('row ' || id::text) as first

@@ -20,9 +20,11 @@ export const POSTING_KINDS = [
   'transfer_out',
   'transfer_in',
   'refund',
+  'refund_failed',
   'dispute',
   'dispute_won',
   'dispute_lost',
+  'dispute_reinstated',
 ] as const
 
 export type Posting = {

@@ -1,5 +1,6 @@
 // Credits that were paid for and whose money goes back: by a refund, or because the bank of the payer asks for it. A
 // wallet gives what it has free and is never negative; what it has not is the platform's loss, and stands in the book.
+// Money that returns to us after all undoes exactly that: the wallet gets what it gave, and the loss is none.
 
 import type { Tx } from '../platform/db.ts'
 import { bucketOf, mintWalletId } from './bucket.ts'
@@ -23,6 +24,22 @@ export async function takeRefund(tx: Tx, refund: Reversal): Promise<{ taken: big
   })
   await writeOff(tx, refund, { kind: 'refund', amount: refund.amount - taken })
   return { taken }
+}
+
+/** The refund did not reach the payer: the money is ours again. */
+export async function undoRefund(tx: Tx, refund: Reversal & { taken: bigint }): Promise<void> {
+  await undo(tx, refund, { kind: 'refund_failed', description: 'Refund failed, credits are back' })
+}
+
+/** The bank gave the money of a lost dispute back. */
+export async function undoDisputeLost(
+  tx: Tx,
+  dispute: Reversal & { taken: bigint },
+): Promise<void> {
+  await undo(tx, dispute, {
+    kind: 'dispute_reinstated',
+    description: 'Lost dispute reversed, credits are back',
+  })
 }
 
 /** Keeps what the wallet has of a payment that is disputed; answers how much that is. */
@@ -96,6 +113,35 @@ async function takeFree(tx: Tx, reversal: Reversal, taking: Taking): Promise<big
     event: { reason: taking.kind },
   })
   return amount
+}
+
+async function undo(
+  tx: Tx,
+  { account_id, topup_id, amount, taken, at }: Reversal & { taken: bigint },
+  { kind, description }: { kind: 'refund_failed' | 'dispute_reinstated'; description: string },
+): Promise<void> {
+  if (taken > 0n) {
+    await postOne(tx, {
+      id: mintWalletId(account_id, at),
+      wallet_id: account_id,
+      amount: taken,
+      kind,
+      counter: { account: 'external' },
+      description,
+      event: { reason: kind },
+    })
+  }
+  if (amount === taken) return
+  await tx.run(POST_BOOK_ENTRY, [
+    mintWalletId(account_id, at),
+    kind,
+    'external',
+    null,
+    'write_off',
+    null,
+    amount - taken,
+    `Top-up ${topup_id}: no loss after all`,
+  ])
 }
 
 async function writeOff(

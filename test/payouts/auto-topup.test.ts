@@ -250,6 +250,39 @@ for (const fault of [
   })
 }
 
+test('a credential that is refused switches nobody off: it is charged once the operator has mended it', async () => {
+  const person = await wanting('visa', { threshold_credits: 10_000_000 })
+  await shop.fail('/v1/payment_intents', { fault: 'status', status: 401 })
+  await chargeDue(parts, signal)
+  await shop.heal()
+  assert.equal((await autoOf(person)).enabled, true)
+  assert.equal((await automaticOf(person))[0]?.state, 'pending')
+  service.clock.advance(MINUTE_MS)
+  await followOpen(parts, signal)
+  await shop.settle()
+  await switchAllOff()
+  assert.equal((await automaticOf(person))[0]?.state, 'paid')
+  assert.equal(await chargesOf(person), 1)
+})
+
+test('a refund does not make the card be charged again', async () => {
+  const person = await wanting('visa', { threshold_credits: 10_000_000 })
+  await chargeDue(parts, signal)
+  await shop.settle()
+  const [paid] = await sql<{ payment: string }>(
+    service.database_url,
+    `select stripe_payment_intent_id as payment from topup where account_id = $1 and source = 'automatic'`,
+    [person.user_id],
+  )
+  await service.parts.stripe?.refunds.create({ payment_intent: paid?.payment ?? '' })
+  await shop.settle()
+  assert.equal(await balanceOf(shop, person), WELCOME + 5_000_000)
+  await chargeDue(parts, signal)
+  assert.equal((await automaticOf(person)).length, 1)
+  const { enabled, switched_off_reason } = await autoOf(person)
+  assert.deepEqual([enabled, switched_off_reason], [false, 'refunded'])
+})
+
 test('killed after the charge and before the credit: the event alone credits it', async () => {
   const person = await wanting('visa', { threshold_credits: 10_000_000 })
   await shop.fail('/v1/payment_intents', { fault: 'timeout', when: 'after', times: 3 })

@@ -155,8 +155,8 @@ describe('a batch', () => {
     assert.equal(next?.attempt, 1)
     assert.notEqual(next.idempotency_key, payout.idempotency_key)
     const failure = { code: 'test', message: 'test' }
-    assert.equal(await markFailed(db, { payout, failure, now }), true)
-    assert.equal(await markFailed(db, { payout, failure, now }), false)
+    assert.equal(await markFailed(db, { payout: next, failure, now }), true)
+    assert.equal(await markFailed(db, { payout: next, failure, now }), false)
     assert.equal(await markPaid(db, { payout, transfer_id: 'tr_late', now }), false)
     assert.equal((await summaryOf(db, developer_id, now)).pending_payout_credits, 30_000_000n)
     assert.equal((await batch(bench, { now })).paid, 1)

@@ -102,6 +102,11 @@ describe('GET /developers/earnings', () => {
       'group_by=week',
       'group_by=day&from=2020-01-01&to=2026-01-01',
       'group_by=day&from=x',
+      'group_by=day&from=0000-01-01&to=0000-01-02',
+      'group_by=app&to=0000-01-05',
+      'group_by=app&to=0001-01-05',
+      'group_by=day&from=2026-02-30&to=2026-03-01',
+      'group_by=day&from=2026-11-02&to=2026-11-01',
     ]) {
       assert.equal((await get(`/developers/earnings?${query}`)).statusCode, 400)
     }

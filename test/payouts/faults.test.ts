@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { unblockPayouts } from '../../src/payouts/operator.ts'
+import { markFailed } from '../../src/payouts/payouts.ts'
+import { SELECT_PAYOUT } from '../../src/payouts/store.ts'
 import { createStripe } from '../../src/payouts/stripe-client.ts'
-import { createDatabase, openDb } from '../support/database.ts'
+import { createDatabase, openDb, sql } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { collectLog } from '../support/log.ts'
 import {
   assertPaidOnce,
@@ -183,6 +187,15 @@ describe('a processor that fails', () => {
     await stand_in.control('/balance', { amount: 1800 + 1799 })
     const poor = await batch(bench, { now })
     assert.deepEqual([poor.status, poor.paid, poor.failed], ['stopped', 1, 1])
+    const reasons = await sql<{ failure_message: string }>(
+      database_url,
+      `select failure_message from payout where status = 'failed' and developer_id = any ($1)`,
+      [developers],
+    )
+    // A developer is not told how much money the platform has.
+    assert.deepEqual(reasons, [
+      { failure_message: 'The platform could not pay. The next batch tries again.' },
+    ])
     await stand_in.control('/balance', { amount: 100_000_000 })
     assert.equal((await batch(bench, { now: hours(1) })).paid, 4)
     await assertPaidOnce(bench)
@@ -212,6 +225,80 @@ describe('a processor that fails', () => {
     )
     const back = await batch(bench, { now: hours(1) })
     assert.deepEqual([back.status, back.paid], ['done', 5])
+    await assertPaidOnce(bench)
+  })
+
+  it('goes on with the others when one developer cannot be claimed, and raises an alarm', async () => {
+    const developers = await makeDevelopers(db, stand_in, 4)
+    for (const id of developers) await earn(db, id, { amounts: [20_000_000n], at: start })
+    const [broken] = developers.toSorted()
+    await sql(
+      database_url,
+      `create function refuse_payout() returns trigger language plpgsql as $$
+       begin
+         if new.developer_id = '${broken}' then raise exception 'a broken row'; end if;
+         return new;
+       end $$;
+       create trigger refuse_payout before insert or update on payout
+       for each row execute function refuse_payout()`,
+    )
+    const { log, lines } = collectLog()
+    const result = await batch({ ...bench, log }, { now })
+    assert.deepEqual([result.status, result.paid, result.errors], ['done', 3, 1])
+    const alarm = lines().find(({ developer_id }) => developer_id === broken)
+    assert.deepEqual([alarm?.level, alarm?.['alarm']], ['error', 'payout'])
+    await sql(database_url, 'drop trigger refuse_payout on payout')
+    assert.equal((await batch(bench, { now: hours(1) })).paid, 1)
+    await assertPaidOnce(bench)
+  })
+
+  it('gives up when nothing works at all', async () => {
+    const developers = await makeDevelopers(db, stand_in, 5)
+    for (const id of developers) await earn(db, id, { amounts: [20_000_000n], at: start })
+    await sql(
+      database_url,
+      'create trigger refuse_payout before insert on payout for each row execute function journal_is_append_only()',
+    )
+    await assert.rejects(batch(bench, { now }))
+    await sql(database_url, 'drop trigger refuse_payout on payout')
+    assert.equal((await batch(bench, { now: hours(1) })).paid, 5)
+    await assertPaidOnce(bench)
+  })
+
+  it('raises an alarm when a transfer turns up for a payout that has failed', async () => {
+    const developer = await makeDeveloper(db, stand_in)
+    await earn(db, developer, { amounts: [20_000_000n], at: start })
+    await strike({ fault: 'slow', when: 'before', ms: 300 })
+    const { log, lines } = collectLog()
+    const limits = { timeout: 5_000, maxNetworkRetries: 0 }
+    const running = batch({ ...bench, log }, { now, limits })
+    await eventually('it is claimed', async () => (await payoutsOf(db, developer)).length > 0)
+    const [pending] = await payoutsOf(db, developer)
+    const [payout] = await db.run(SELECT_PAYOUT, [pending?.id])
+    assert.ok(payout)
+    await markFailed(db, { payout, failure: { code: 'x', message: 'x' }, now })
+    await running
+    const alarms = lines().filter(({ alarm }) => alarm === 'payout')
+    assert.deepEqual(
+      alarms.map(({ level, payout_id }) => [level, payout_id]),
+      [['error', payout.id]],
+    )
+    // An operator takes the money back: the books agree again.
+    const { data } = await stand_in.stripe.transfers.list({ transfer_group: payout.id })
+    await stand_in.stripe.transfers.createReversal(data[0]?.id ?? '')
+    assert.equal((await batch(bench, { now })).paid, 0)
+    assert.equal(await unblockPayouts(db, developer), true)
+    assert.equal((await batch(bench, { now: hours(1) })).paid, 1)
+    await assertPaidOnce(bench)
+  })
+
+  it('does not stop for the others when the account of one is refused', async () => {
+    const developers = (await makeDevelopers(db, stand_in, 2)).toSorted()
+    for (const id of developers) await earn(db, id, { amounts: [20_000_000n], at: start })
+    await strike({ fault: 'status', status: 403, when: 'before', code: 'account_invalid' })
+    const result = await batch(bench, { now })
+    assert.deepEqual([result.status, result.failed, result.paid], ['done', 1, 1])
+    assert.equal((await batch(bench, { now: hours(1) })).paid, 1)
     await assertPaidOnce(bench)
   })
 

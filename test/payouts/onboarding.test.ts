@@ -221,6 +221,40 @@ test('events keep the mirror: updated, reordered, twice, and never back to what 
   assert.ok(row?.['onboarding_completed_at'])
 })
 
+test('an event leads to one look at the account, however often it comes; an older one to none', async () => {
+  const person = await registerPerson(shop)
+  const { stripe_account_id: id } = await onboard(person)
+  await setOutcome(id, 'pending')
+  await shop.settle()
+  const looks = async () => Number((await mirrorOf(person))?.['looks_begun'])
+  type Told = { event: { id: string; created: number } }
+  const tell = (type: string) =>
+    shop.control<Told>('POST', '/events', { type, object: { id }, account: id })
+  const older = await tell('account.updated')
+  await shop.settle()
+  await shop.control('POST', '/clock', { advance_s: 60 })
+  const newer = await tell('account.updated')
+  await shop.settle()
+  const before = await looks()
+  assert.ok(newer.event.created > older.event.created)
+  const again = { times: 3 }
+  await shop.control('POST', `/events/${newer.event.id}/send`, again)
+  await shop.control('POST', `/events/${older.event.id}/send`, again)
+  assert.equal(await looks(), before)
+  // Not done before, and older than what was: as an event that was long on its way.
+  await sql(service.database_url, 'delete from stripe_event where id = $1', [older.event.id])
+  await shop.control('POST', `/events/${older.event.id}/send`, again)
+  assert.equal(await looks(), before)
+  for (const wrong of [{ secret: 'whsec_wrong' }, { age_s: 301 }]) {
+    const sent = await shop.control<{ statuses: number[] }>(
+      'POST',
+      `/events/${newer.event.id}/send`,
+      wrong,
+    )
+    assert.deepEqual(sent.statuses, [400])
+  }
+})
+
 test('an event that cannot be done yet is refused, and done when Stripe repeats it', async () => {
   const person = await registerPerson(shop)
   const { stripe_account_id } = await onboard(person)

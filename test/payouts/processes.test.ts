@@ -3,8 +3,9 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { after, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { claimPayout } from '../../src/payouts/payouts.ts'
-import { createDatabase, openDb } from '../support/database.ts'
+import { claimPayout, markFailed, takeNextKey } from '../../src/payouts/payouts.ts'
+import { createDatabase, openDb, sql } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { LONG } from '../wallet/support.ts'
 import {
   assertPaidOnce,
@@ -12,6 +13,7 @@ import {
   DAY,
   earn,
   makeDeveloper,
+  makeDevelopers,
   payoutsOf,
   startStandIn,
   summaryOf,
@@ -47,6 +49,14 @@ async function run(child: ChildProcess): Promise<Answer> {
   child.send({ now: now.toISOString() })
   const [answer] = (await answered) as [Answer]
   return answer
+}
+
+/** The median is what is promised, 100 ms; each of them has as much as a busy machine may take. */
+function assertQuick(times: readonly number[]): void {
+  const sorted = times.toSorted((left, right) => left - right)
+  const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+  assert.ok((sorted.at(-1) ?? Number.NaN) < 2_000, `one took ${sorted.at(-1)} ms`)
+  if (LONG) assert.ok(median < 100, `the median was ${median} ms`)
 }
 
 const PAY = 'POST /v1/transfers'
@@ -103,7 +113,7 @@ describe('batches in several processes', () => {
 
   it(`run one at a time, ${ROUNDS} rounds: the other returns at once`, async () => {
     const both = [await startProcess(), await startProcess()]
-    let met = 0
+    const times: number[] = []
     for (let round = 0; round < ROUNDS; round++) {
       const developer = await makeDeveloper(db, stand_in)
       await earn(db, developer, { amounts: [20_000_000n], at: start })
@@ -115,11 +125,28 @@ describe('batches in several processes', () => {
         1,
       )
       const second = answers.find(({ status }) => status === 'already_running')
-      assert.ok((second?.ms ?? 0) < 1_000, `the second took ${second?.ms} ms`)
-      met += second ? 1 : 0
+      if (second) times.push(second.ms)
       assert.equal((await payoutsOf(db, developer)).length, 1)
     }
-    assert.ok(met >= ROUNDS / 2, `they met in ${met} rounds`)
+    assert.ok(times.length >= ROUNDS / 2, `they met in ${times.length} rounds`)
+    assertQuick(times)
+    await assertPaidOnce(bench)
+  })
+
+  it(`run one at a time within one process too, ${ROUNDS} rounds`, async () => {
+    const times: number[] = []
+    const limits = { timeout: 5_000, maxNetworkRetries: 0 }
+    for (let round = 0; round < ROUNDS; round++) {
+      const developer = await makeDeveloper(db, stand_in)
+      await earn(db, developer, { amounts: [20_000_000n], at: start })
+      await stand_in.control('/faults', { ...slow, when: 'before', ms: 100 })
+      const first = batch(bench, { now, limits })
+      const began = performance.now()
+      assert.equal((await batch(bench, { now, limits })).status, 'already_running')
+      times.push(performance.now() - began)
+      assert.equal((await first).paid, 1)
+    }
+    assertQuick(times)
     await assertPaidOnce(bench)
   })
 
@@ -133,6 +160,46 @@ describe('batches in several processes', () => {
       assert.equal(claims.filter((claim) => claim !== undefined).length, 1)
     }
     await batch(bench, { now })
+    await assertPaidOnce(bench)
+  })
+
+  it('never give earnings back on a refusal of a key that another has replaced since', async () => {
+    const developer = await makeDeveloper(db, stand_in)
+    await earn(db, developer, { amounts: [20_000_000n], at: start })
+    const claimed = await claimPayout(db, { developer_id: developer, now })
+    assert.ok(claimed)
+    // Both heard that the first key is refused. One has sent another key; the other hears of it too late.
+    const next = await takeNextKey(db, claimed, now)
+    assert.ok(next)
+    const failure = { code: 'balance_insufficient', message: 'Too little.' }
+    assert.equal(await markFailed(db, { payout: claimed, failure, now }), false)
+    assert.equal(await markFailed(db, { payout: next, failure, now }), true)
+    assert.equal((await batch(bench, { now })).paid, 1)
+    await assertPaidOnce(bench)
+  })
+
+  it('stop when the session of their lock is lost, because another may have begun', async () => {
+    const developers = await makeDevelopers(db, stand_in, 2)
+    for (const id of developers) await earn(db, id, { amounts: [20_000_000n], at: start })
+    await stand_in.control('/faults', { ...slow, when: 'before', ms: 1_000 })
+    const limits = { timeout: 5_000, maxNetworkRetries: 0 }
+    const running = batch(bench, { now, limits })
+    await eventually('the lock is taken and a transfer is on its way', async () => {
+      const pending = await sql(
+        database_url,
+        `select from payout where status = 'pending' and developer_id = any ($1)`,
+        [developers],
+      )
+      return pending.length > 0
+    })
+    await sql(
+      database_url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'svc payouts'`,
+    )
+    const { status, reason, paid } = await running
+    assert.deepEqual([status, reason, paid], ['stopped', 'lock_lost', 1])
+    assert.equal((await batch(bench, { now })).paid, 1)
     await assertPaidOnce(bench)
   })
 })

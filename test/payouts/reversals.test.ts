@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { followRefunds } from '../../src/topups/reversals.ts'
+import { lockTopup } from '../../src/topups/store.ts'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import { checkLedger } from '../../src/wallet/check.ts'
 import { transferCredits } from '../../src/wallet/postings.ts'
@@ -47,11 +49,26 @@ async function spend(person: Person, amount: bigint): Promise<void> {
   )
 }
 
-async function refund(payment_intent: string, amount?: number): Promise<void> {
-  await stripe('/v1/refunds', {
+async function refund(payment_intent: string, amount?: number): Promise<string> {
+  const { id } = await stripe<{ id: string }>('/v1/refunds', {
     payment_intent,
     ...(amount !== undefined && { amount: String(amount) }),
   })
+  return id
+}
+
+const failRefund = (id: string) => shop.control('POST', `/refunds/${id}/fail`)
+
+const reinstate = (dispute_id: string, wish: object = {}) =>
+  shop.control('POST', `/disputes/${dispute_id}/reinstate`, wish)
+
+async function mailsTo(person: Person): Promise<string[]> {
+  const rows = await sql<{ subject: string }>(
+    service.database_url,
+    'select subject from mail_outbox where account_id = $1 order by created_at, id',
+    [person.user_id],
+  )
+  return rows.map((row) => row.subject)
 }
 
 async function dispute(payment_intent: string, amount?: number): Promise<string> {
@@ -70,7 +87,7 @@ async function bookOf(person: Person): Promise<Record<string, number>> {
   const rows = await sql<Line>(
     service.database_url,
     `select account, sum(amount) as total from journal
-     where kind in ('refund', 'dispute', 'dispute_won', 'dispute_lost')
+     where kind in ('refund', 'refund_failed', 'dispute', 'dispute_won', 'dispute_lost', 'dispute_reinstated')
        and (tx in (select tx from journal where owner = $1)
          or owner in (select id from topup where account_id = $1)
          or tx in (select j.tx from journal j
@@ -145,6 +162,107 @@ test('a refund that is told before the payment leaves nothing behind', async () 
   await shop.settle()
   assert.equal(await balanceOf(shop, person), 0)
   assert.deepEqual(await bookOf(person), { external: 20_000_000, wallet: -20_000_000 })
+})
+
+test('a refund that fails gives back exactly what it took, and its loss is none', async () => {
+  const { person, payment_intent } = await buy()
+  await shop.settle()
+  await spend(person, 15_000_000n)
+  const id = await refund(payment_intent)
+  await shop.settle()
+  assert.equal(await balanceOf(shop, person), 0)
+  await failRefund(id)
+  await shop.settle()
+  assert.equal(await balanceOf(shop, person), 5_000_000)
+  assert.deepEqual(await bookOf(person), { external: 0, wallet: 0, write_off: 0 })
+  assert.ok((await mailsTo(person)).includes('A refund failed'))
+  await assertBooks()
+})
+
+for (const order of ['as_made', 'reversed', 'shuffled']) {
+  test(`a refund that fails and another that does not, told ${order} and twice, end the same`, async () => {
+    const { person, payment_intent } = await buy()
+    await shop.settle()
+    await shop.control('POST', '/webhooks', { hold: true })
+    await failRefund(await refund(payment_intent, 1_500))
+    await refund(payment_intent, 1_500)
+    await shop.control('POST', '/webhooks/release', { order, copies: 2 })
+    await shop.control('POST', '/webhooks', { hold: false })
+    await shop.settle()
+    assert.equal(await balanceOf(shop, person), 5_000_000)
+    const [topup] = (
+      await service.request({ url: '/account/topups', headers: person.bearer })
+    ).json<{ data: { refunded_credits: number }[] }>().data
+    assert.equal(topup?.refunded_credits, 15_000_000)
+    await assertBooks()
+  })
+}
+
+test('a look at refunds that is older than the failure, and comes later, takes nothing', async () => {
+  const { person, payment_intent, id: topup_id } = await buy()
+  await shop.settle()
+  const id = await refund(payment_intent)
+  await failRefund(id)
+  await shop.settle()
+  const parts = { ...service.parts, wakeMailSender: () => {} }
+  await service.parts.db.transaction(async (tx) => {
+    const topup = await lockTopup(tx, topup_id)
+    assert.ok(topup)
+    await followRefunds(parts, tx, topup, [{ id, amount_cents: 2_000n, has_failed: false }])
+  })
+  assert.equal(await balanceOf(shop, person), 20_000_000)
+})
+
+test('a lost dispute whose money comes back is undone, and its loss is none', async () => {
+  const { person, payment_intent } = await buy()
+  await shop.settle()
+  await spend(person, 14_000_000n)
+  const id = await dispute(payment_intent)
+  await shop.settle()
+  await decide(id, 'lost')
+  await shop.settle()
+  assert.equal(await balanceOf(shop, person), 0)
+  await reinstate(id)
+  await shop.settle()
+  assert.equal(await balanceOf(shop, person), 6_000_000)
+  assert.deepEqual(await bookOf(person), { disputed: 0, external: 0, wallet: 0, write_off: 0 })
+  const mails = await mailsTo(person)
+  assert.ok(mails.includes('A dispute was reversed: the payment stands after all'), mails.join())
+  await assertBooks()
+})
+
+test('a lost dispute and its reversal, told backwards and twice, end the same', async () => {
+  const { person, payment_intent } = await buy()
+  await shop.settle()
+  await shop.control('POST', '/webhooks', { hold: true })
+  const id = await dispute(payment_intent)
+  await decide(id, 'lost')
+  await reinstate(id)
+  await shop.control('POST', '/webhooks/release', { order: 'reversed', copies: 2 })
+  await shop.control('POST', '/webhooks', { hold: false })
+  await shop.settle()
+  assert.equal(await balanceOf(shop, person), 20_000_000)
+  await assertBooks()
+})
+
+test('a part of a lost dispute that comes back is kept on record for an operator, and credited to nobody', async () => {
+  const { person, payment_intent } = await buy()
+  await shop.settle()
+  const id = await dispute(payment_intent)
+  await decide(id, 'lost')
+  await reinstate(id, { amount: 700 })
+  await shop.settle()
+  assert.equal(await balanceOf(shop, person), 0)
+  const rows = await sql<{ state: string; cents: string }>(
+    service.database_url,
+    'select state, reinstated_cents as cents from topup_dispute where stripe_dispute_id = $1',
+    [id],
+  )
+  assert.deepEqual(
+    rows.map(({ state, cents }) => [state, Number(cents)]),
+    [['lost', 700]],
+  )
+  await assertBooks()
 })
 
 test('a dispute freezes the credits, and a dispute that is won gives them back', async () => {
@@ -283,20 +401,28 @@ test('a dispute switches automatic top-up off: the card may be a stolen one', as
   )
 })
 
-test('the books agree after all of this, and no credits stay frozen that no dispute holds', async () => {
-  await assertBooks()
-  const change = (by: number) =>
-    sql(
-      service.database_url,
-      `update topup_dispute set frozen_credits = frozen_credits + $1 where state = 'open' and frozen_credits > 1`,
-      [by],
+for (const [proof, damage, repair] of [
+  [
+    'disputes_are_the_disputed_account',
+    `update topup_dispute set frozen_credits = frozen_credits - 1 where state = 'open' and frozen_credits > 1`,
+    `update topup_dispute set frozen_credits = frozen_credits + 1 where state = 'open' and frozen_credits > 0`,
+  ],
+  [
+    'topups_give_back_what_they_had',
+    'update topup set refunded_credits = refunded_credits - 1 where refunded_credits > 0',
+    'update topup set refunded_credits = refunded_credits + 1 where refunded_credits > 0',
+  ],
+] as const) {
+  test(`the books agree after all of this, and ${proof} sees damage`, async () => {
+    await assertBooks()
+    await sql(service.database_url, damage)
+    const { proofs } = await checkLedger(service.parts.db)
+    await sql(service.database_url, repair)
+    const broken = proofs.filter((found) => found.differences > 0)
+    assert.deepEqual(
+      broken.map(({ name }) => name),
+      [proof],
     )
-  await change(-1)
-  const { proofs } = await checkLedger(service.parts.db)
-  assert.deepEqual(
-    proofs.filter((proof) => proof.differences > 0).map((proof) => proof.name),
-    ['disputes_are_the_disputed_account'],
-  )
-  await change(1)
-  await assertBooks()
-})
+    await assertBooks()
+  })
+}

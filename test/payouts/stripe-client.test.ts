@@ -79,7 +79,8 @@ test('what failed for certain is told from what may have been done', async () =>
   }
   assert.equal((await failureOf(processor.readAccount('acct_none'))).reason, 'missing')
   assert.equal(await reasonOf({ fault: 'status', status: 400 }), 'refused')
-  assert.equal(await reasonOf({ fault: 'status', status: 401 }), 'refused')
+  assert.equal(await reasonOf({ fault: 'status', status: 401 }), 'unauthorized')
+  assert.equal(await reasonOf({ fault: 'status', status: 403 }), 'unauthorized')
   assert.equal(await reasonOf({ fault: 'status', status: 402 }), 'declined')
   assert.equal(await reasonOf({ fault: 'status', status: 409, times: 2 }), 'unknown')
   assert.equal(await reasonOf({ fault: 'status', status: 429 }), 'unknown')

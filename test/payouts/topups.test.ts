@@ -4,9 +4,12 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { type EventHandlers, receiveEvent } from '../../src/payouts/stripe-events.ts'
+import { ApiError } from '../../src/platform/errors.ts'
 import { checkLedger } from '../../src/wallet/check.ts'
 import { createApp, sendQueuedMail } from '../support/app.ts'
 import { sql } from '../support/database.ts'
+import { collectLog } from '../support/log.ts'
 import { balanceOf, openShop, type Person, registerPerson } from './shop.ts'
 
 const WELCOME = 1_000_000
@@ -15,7 +18,13 @@ const shop = await openShop({ STRIPE_TIMEOUT_MS: '2000', TOPUP_MIN_USD: '5', TOP
 const { service } = shop
 
 type Started = { id: string; checkout_url: string }
-type Listed = { id: string; state: string; amount_usd: number; credits: number }
+type Listed = {
+  id: string
+  state: string
+  amount_usd: number
+  credits: number
+  refunded_credits: number
+}
 type Event = { id: string; type: string; data: { object: { id: string } } }
 
 async function start(person: Person, amount_usd: unknown = 20, more: object = {}) {
@@ -213,6 +222,7 @@ test('an event that a connected account caused cannot credit anything', async ()
     id: 'cs_forged',
     object: 'checkout.session',
     client_reference_id: id,
+    metadata: { topup_id: id },
     payment_intent: 'pi_forged',
     payment_status: 'paid',
     amount_total: 2_000,
@@ -229,6 +239,72 @@ test('an event that a connected account caused cannot credit anything', async ()
   await shop.settle()
   assert.equal(await balanceOf(shop, person), WELCOME)
   assert.equal((await listOf(person))[0]?.state, 'pending')
+})
+
+test('a payment by a link of the same Stripe account credits nobody, whatever reference it names', async () => {
+  const person = await registerPerson(shop)
+  const { id } = (await start(person)).json<Started>()
+  const object = {
+    id: 'cs_payment_link',
+    object: 'checkout.session',
+    client_reference_id: id,
+    metadata: {},
+    payment_intent: 'pi_payment_link',
+    payment_link: 'plink_1',
+    payment_status: 'paid',
+    amount_total: 2_000,
+    currency: 'usd',
+    customer: null,
+  }
+  await shop.control('POST', '/events', { type: 'checkout.session.completed', object })
+  await shop.settle()
+  assert.equal(await balanceOf(shop, person), WELCOME)
+})
+
+test('the refund of a second payment of one top-up takes nothing of what the first one bought', async () => {
+  const person = await registerPerson(shop)
+  const { id } = await startPaid(person)
+  await shop.settle()
+  const { stripe } = service.parts
+  assert.ok(stripe)
+  const second = await stripe.paymentIntents.create({
+    amount: 2_000,
+    currency: 'usd',
+    confirm: true,
+    payment_method: 'pm_card_visa',
+    metadata: { topup_id: id },
+    automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+  })
+  await shop.settle()
+  await stripe.refunds.create({ payment_intent: second.id })
+  await shop.settle()
+  assert.equal(await balanceOf(shop, person), WELCOME + 20_000_000)
+  assert.equal((await listOf(person))[0]?.refunded_credits, 0)
+})
+
+test('an event that we refuse ourselves is an alarm: Stripe would give up without a word', async () => {
+  const { log, lines } = collectLog()
+  const { parts } = service
+  const handlers: EventHandlers = {
+    'charge.refunded': {
+      from: 'platform',
+      prepare: async () => {
+        throw new ApiError('bad_request', { message: 'The balance would be too large.' })
+      },
+    },
+  }
+  const event = { id: 'evt_refused', object: 'event', type: 'charge.refunded', data: {} }
+  const body = JSON.stringify(event)
+  const secret = 'whsec_refused'
+  const signature = parts.stripe?.webhooks.generateTestHeaderString({ payload: body, secret }) ?? ''
+  await assert.rejects(
+    receiveEvent({ ...parts, log, secrets: [secret], handlers }, { body, signature }),
+  )
+  const [line] = lines()
+  assert.deepEqual(
+    [line?.level, line?.['alarm'], line?.['event']],
+    ['error', 'stripe_event', 'evt_refused'],
+  )
 })
 
 test('events of other kinds and of other products are acknowledged and change nothing', async () => {
