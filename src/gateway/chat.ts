@@ -82,9 +82,8 @@ async function sendStream(
   })
   client.start()
   const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())
-  const relays = order.upstream.dialect === call.dialect.name
   const present = (frames: readonly UpstreamFrame[]) =>
-    relays ? relay(writer, frames) : translate(writer, frames)
+    order.prepared.relays ? relay(writer, frames) : translate(writer, frames)
   await guarded(parts, { call, answer }, async () => {
     for (let read = await answer.read(); read; read = await answer.read()) {
       await client.write(present(read))
@@ -169,7 +168,7 @@ function presentReply(
   const model = order.model.name
   const [only] = frames
   try {
-    if (only && !order.stream && order.upstream.dialect === dialect.name) {
+    if (only && !order.stream && order.prepared.relays) {
       return dialect.relayReply(only.data, model, svc)
     }
     const events = eventsOf(frames, answer)

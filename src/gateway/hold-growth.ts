@@ -55,6 +55,8 @@ export function mayGrow(
 function needsOwnReply(body: JsonRecord): boolean {
   // A seed is of use only together with the fingerprint of the system.
   if (body['logprobs'] === true || body['seed'] !== undefined) return true
+  // The reply says what was cleared.
+  if (body['context_management'] !== undefined) return true
   return listOf(body['messages']).some((message) => hasCitations(recordOf(message)['content']))
 }
 

@@ -12,7 +12,7 @@ import type { PreparedCall, Upstream, UpstreamAddress } from './upstreams/contra
 
 /** A header is short, and a body has as many fields as its sender likes. */
 const IGNORED_MAX = 20
-const FIELD_NAME = /^[\w.[\]-]{1,64}$/
+const FIELD_NAME = /^(anthropic-beta: )?[\w.[\]-]{1,64}$/
 
 export type Plan = {
   model: ChatModel

@@ -13,6 +13,7 @@ export type Prompt = {
     readonly name: string
     readonly description: string | undefined
     readonly parameters: unknown
+    readonly prompt_tokens?: number
   }[]
   readonly response_format?:
     | { readonly kind: 'text' | 'json_object' }
@@ -169,6 +170,7 @@ function toolTokens(prompt: Prompt, { model, accuracy }: Ruler): number {
     tools,
     (tool) =>
       per_tool +
+      (tool.prompt_tokens ?? 0) +
       estimateTokens(tool.name, accuracy) +
       estimateTokens(tool.description ?? '', accuracy) +
       jsonTokens(tool.parameters, accuracy),

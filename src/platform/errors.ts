@@ -246,6 +246,8 @@ export type ApiErrorOptions = {
   /** Where the transport knows better than the table: 405, 413, 414, 415, 431. */
   status?: number
   headers?: Record<string, string>
+  /** What Anthropic's clients match on, in the place where they look for it. */
+  details?: Readonly<Record<string, unknown>>
 }
 
 /** The one way to refuse a request. */
@@ -255,6 +257,7 @@ export class ApiError extends Error {
   readonly hint: string | undefined
   readonly detail: string | undefined
   readonly headers: Record<string, string>
+  readonly details: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
     const entry = errorEntry(code)
@@ -265,5 +268,6 @@ export class ApiError extends Error {
     this.hint = options.hint ?? entry.hint
     this.detail = options.detail
     this.headers = options.headers ?? {}
+    this.details = options.details
   }
 }

@@ -6,7 +6,7 @@ export type ClientDialect = 'openai' | 'anthropic'
 export type ChatRequest = {
   /** Public name, as the client sent it. */
   model: string
-  /** Instructions, in order; clients may put them anywhere, providers take them in front. */
+  /** Instructions before the conversation, in order. Later ones stand in it, as parts of a user turn. */
   system: TextPart[]
   /** Never empty. Turns of one role in a row are allowed; upstreams merge them where they must. */
   messages: ChatMessage[]
@@ -29,6 +29,8 @@ export type ChatRequest = {
   stream: boolean
   /** Whether the client asked for usage inside an OpenAI-style stream. */
   include_usage: boolean
+  /** Anthropic's betas, by name, as its clients ask for them in a header. */
+  betas?: readonly string[]
   /** What was asked for inside other fields, and no provider has a word for; by the paths of the fields. */
   ignored: string[]
   /** The client's own body: an upstream of the same dialect starts from it, so nothing is lost on the way. */
@@ -49,7 +51,8 @@ export type MediaSource =
   | { kind: 'url'; url: string }
 
 export type UserPart =
-  | TextPart
+  /** `instruction`: the operator's, not the user's. Its place says from when on it holds, so it must not move. */
+  | (TextPart & { instruction?: true })
   | { kind: 'image'; source: MediaSource; detail?: 'auto' | 'low' | 'high'; cache?: CacheHint }
   | { kind: 'file'; source: MediaSource; name?: string; cache?: CacheHint }
   | { kind: 'audio'; source: MediaSource }
@@ -83,6 +86,10 @@ export type ToolDefinition = {
   parameters: Readonly<Record<string, unknown>>
   strict?: boolean
   cache?: CacheHint
+  /** The type of one of Anthropic's own tools that the client runs: only Claude knows how to call it. */
+  client_tool?: string
+  /** What the provider itself says about such a tool, in tokens. */
+  prompt_tokens?: number
 }
 
 export type ToolChoice =

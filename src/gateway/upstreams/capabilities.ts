@@ -22,6 +22,7 @@ export function checkCapabilities(request: ChatRequest, model: ChatModel): void 
     if (message.role === 'user') checkParts(message.content, model)
   }
   if (request.tools.length > 0) requireCapability(model, 'tools')
+  checkClientTools(request, model)
   if (thinks(request)) requireCapability(model, 'reasoning')
   const format = request.response_format?.kind
   if (format === 'json_object' || format === 'json_schema') requireCapability(model, format)
@@ -43,6 +44,16 @@ function checkParts(parts: readonly UserPart[], model: ChatModel): void {
     else if (part.kind === 'audio') requireCapability(model, 'audio_input')
     else if (part.kind === 'tool_result') checkParts(part.content, model)
   }
+}
+
+/** Only Claude is taught how to call them: elsewhere nobody knows what they take. */
+function checkClientTools({ tools }: ChatRequest, model: ChatModel): void {
+  const index = tools.findIndex(({ client_tool }) => client_tool !== undefined)
+  if (index === -1 || model.provider === 'anthropic') return
+  throw refuse(
+    `tools[${index}].type: ${tools[index]?.client_tool} is a tool of Claude models, which ${model.name} does not know.`,
+    'Describe the tool yourself, with an `input_schema`, or use a Claude model.',
+  )
 }
 
 function requireCapability(model: ChatModel, capability: Capability): void {

@@ -38,6 +38,8 @@ export type OpenTerms = CallTerms & {
 export type PreparedCall = {
   /** What the client asked for and this provider has no word for. */
   ignored: readonly string[]
+  /** Whether a client of the provider's dialect can be given its frames as they are. */
+  relays: boolean
   /** Resolves when the provider has accepted the call and begins to answer. */
   open(terms: OpenTerms): Promise<UpstreamReply>
 }
@@ -68,6 +70,8 @@ export type ProviderProfile = {
 /** A request that lacks only what the hold decides. */
 export type Draft = {
   ignored: readonly string[]
+  /** False: the answer needs translation even for a client of the same dialect. */
+  relays?: boolean
   /** Beside those of the endpoint. */
   headers?: Record<string, string>
   body(terms: CallTerms): JsonRecord

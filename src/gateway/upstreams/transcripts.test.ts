@@ -267,9 +267,9 @@ test('Anthropic: each stop reason, and none at all', () => {
   assert.throws(() => replay(reader(), [message_start, ...content]), {
     code: 'provider_unavailable',
   })
-  assert.throws(() => replay(reader(), [message_start, ...end('refusal')]), {
-    code: 'content_filtered',
-  })
+  const refused = replay(reader(), [message_start, ...end('refusal')])
+  assert.equal(refused.findLast((event) => event.kind === 'stop')?.reason, 'content_filter')
+  assert.ok(refused.some((event) => event.kind === 'usage'))
 })
 
 test('Google: thoughts, text, a call without an id; the last usage wins', () => {

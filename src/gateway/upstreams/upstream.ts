@@ -1,5 +1,6 @@
 // One call to any provider: what its profile says, sent and read in the one way that all share.
 
+import type { ChatRequest } from '../dialects/chat-types.ts'
 import { checkCapabilities } from './capabilities.ts'
 import type {
   Asked,
@@ -18,12 +19,19 @@ export function createUpstream(profile: ProviderProfile, options: UpstreamOption
     prepare(asked) {
       checkCapabilities(asked.request, asked.model)
       const draft = profile.draft(asked, createToolNames(profile.tool_names))
+      const speaks_alike = profile.dialect === asked.request.original.dialect
       return {
-        ignored: draft.ignored,
+        ignored: [...draft.ignored, ...foreignBetas(profile, asked.request)],
+        relays: speaks_alike && draft.relays !== false,
         open: (terms) => open(profile, options, { asked, draft, terms }),
       }
     },
   }
+}
+
+/** Betas are Anthropic's alone; its own draft judges them. */
+function foreignBetas({ dialect }: ProviderProfile, { betas }: ChatRequest): string[] {
+  return dialect === 'anthropic' ? [] : (betas ?? []).map((beta) => `anthropic-beta: ${beta}`)
 }
 
 async function open(

@@ -1,5 +1,5 @@
-// Reads the `messages` of a chat completion. Instructions move to the front, results of tools become parts of
-// a user turn, as the neutral form has them.
+// Reads the `messages` of a chat completion. Instructions before the conversation stand apart, later ones and results
+// of tools become parts of a user turn, as the neutral form has them.
 
 import {
   type Fields,
@@ -73,7 +73,7 @@ function addMessage(reading: Reading, { role, message, path }: RoleMessage): voi
   switch (role) {
     case 'system':
     case 'developer':
-      reading.system.push(...readTexts(message['content'], `${path}.content`))
+      addInstructions(reading, readTexts(message['content'], `${path}.content`))
       return
     case 'user':
       reading.messages.push({ role: 'user', content: readUserContent(message['content'], path) })
@@ -90,6 +90,13 @@ function addMessage(reading: Reading, { role, message, path }: RoleMessage): voi
     case 'function':
       refuse(`${path}.role`, 'is not supported', 'Use `tools` and messages of role `tool`.')
   }
+}
+
+/** Those in the middle of the conversation hold from there on. */
+function addInstructions({ system, messages }: Conversation, texts: readonly TextPart[]): void {
+  const content = texts.map((text): UserPart => ({ ...text, instruction: true }))
+  if (messages.length === 0) for (const text of texts) system.push(text)
+  else if (content.length > 0) messages.push({ role: 'user', content })
 }
 
 function addToolResult(reading: Reading, message: Fields, path: string): void {

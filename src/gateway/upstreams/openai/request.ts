@@ -4,6 +4,7 @@
 import type { AssistantPart, MediaSource, TextPart, UserPart } from '../../dialects/chat-types.ts'
 import { refuse, refuseField, thinks } from '../capabilities.ts'
 import type { Asked, CallTerms, Draft } from '../contract.ts'
+import { instructionsOf } from '../instructions.ts'
 import { given, type JsonRecord, listOf, recordOf } from '../json-values.ts'
 import { fitToolId, type ToolNames } from '../tool-names.ts'
 import { createOpenaiReader } from './frames.ts'
@@ -58,11 +59,13 @@ function translateBody(asked: Asked, names: ToolNames): JsonRecord {
   return {
     messages: [
       ...(system.length > 0 ? [{ role, content: system.map(textPart) }] : []),
-      ...request.messages.flatMap((message) =>
-        message.role === 'user'
-          ? userMessages(message.content)
-          : assistantMessages(message.content, names),
-      ),
+      ...request.messages.flatMap((message) => {
+        if (message.role === 'assistant') return assistantMessages(message.content, names)
+        const instructions = instructionsOf(message.content)
+        return instructions
+          ? [{ role, content: instructions.map(textPart) }]
+          : userMessages(message.content)
+      }),
     ],
     ...(request.n > 1 && { n: request.n }),
     ...(reasons ? reasoningFields(asked) : samplingFields(asked)),
