@@ -9,6 +9,7 @@ import type { ChatEvent } from './dialects/chat-types.ts'
 import type { DialectStream, SvcNumbers } from './dialects/dialect.ts'
 import { HoldGrowth } from './hold-growth.ts'
 import { type ChatCall, type ChatParts, type Order, placeOrder } from './order.ts'
+import { promptTokens } from './prompt-size.ts'
 import { type Outcome, ProviderAnswer } from './provider-answer.ts'
 import { settleCall } from './settlement.ts'
 import type { UpstreamFrame } from './upstreams/contract.ts'
@@ -79,6 +80,7 @@ async function sendStream(
     model: order.model.name,
     created: order.placed_at,
     include_usage,
+    estimatePrompt: () => promptTokens(call.request, order.model, 'close'),
   })
   client.start()
   const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())

@@ -150,6 +150,13 @@ export type ChatEvent =
       signature?: string
     }
   | { kind: 'tool_arguments'; choice: number; index: number; fragment: string }
-  | { kind: 'stop'; choice: number; reason: StopReason; stop_sequence: string | null }
+  /** `details`: why Claude declined, in Anthropic's own words, for clients of its format. */
+  | {
+      kind: 'stop'
+      choice: number
+      reason: StopReason
+      stop_sequence: string | null
+      details?: unknown
+    }
   /** Totals so far: a later one replaces an earlier one. `raw` is what the provider reported. */
   | { kind: 'usage'; usage: Usage; raw: unknown }

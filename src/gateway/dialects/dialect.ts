@@ -36,7 +36,13 @@ export type WholeAnswer = {
   svc: SvcNumbers
 }
 
-export type StreamOptions = { model: string; created: Date; include_usage: boolean }
+export type StreamOptions = {
+  model: string
+  created: Date
+  include_usage: boolean
+  /** For a format that begins with the size of the prompt, which most providers say at the end. */
+  estimatePrompt?: () => number
+}
 
 export type ProviderFrame = { name: string | undefined; data: string }
 

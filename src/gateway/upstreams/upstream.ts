@@ -11,6 +11,7 @@ import type {
   UpstreamReply,
 } from './contract.ts'
 import { type Exchange, openExchange, readFrames, type UpstreamOptions } from './exchange.ts'
+import { recordOf } from './json-values.ts'
 import { createToolNames } from './tool-names.ts'
 
 export function createUpstream(profile: ProviderProfile, options: UpstreamOptions): Upstream {
@@ -21,7 +22,7 @@ export function createUpstream(profile: ProviderProfile, options: UpstreamOption
       const draft = profile.draft(asked, createToolNames(profile.tool_names))
       const speaks_alike = profile.dialect === asked.request.original.dialect
       return {
-        ignored: [...draft.ignored, ...foreignBetas(profile, asked.request)],
+        ignored: [...draft.ignored, ...foreignWishes(profile, asked.request)],
         relays: speaks_alike && draft.relays !== false,
         open: (terms) => open(profile, options, { asked, draft, terms }),
       }
@@ -29,9 +30,14 @@ export function createUpstream(profile: ProviderProfile, options: UpstreamOption
   }
 }
 
-/** Betas are Anthropic's alone; its own draft judges them. */
-function foreignBetas({ dialect }: ProviderProfile, { betas }: ChatRequest): string[] {
-  return dialect === 'anthropic' ? [] : (betas ?? []).map((beta) => `anthropic-beta: ${beta}`)
+/** What only Anthropic has a word for; its own draft judges it. */
+function foreignWishes({ dialect }: ProviderProfile, { betas, original }: ChatRequest): string[] {
+  if (dialect === 'anthropic' || original.dialect !== 'anthropic') return []
+  const { task_budget } = recordOf(original.body['output_config'])
+  return [
+    ...((task_budget ?? null) === null ? [] : ['output_config.task_budget']),
+    ...(betas ?? []).map((beta) => `anthropic-beta: ${beta}`),
+  ]
 }
 
 async function open(

@@ -16,16 +16,11 @@ import {
   readText,
   refuse,
 } from '../body-fields.ts'
-import type {
-  ChatMessage,
-  ChatRequest,
-  Reasoning,
-  ResponseFormat,
-  TextPart,
-} from '../chat-types.ts'
+import type { ChatMessage, ChatRequest, Reasoning, ResponseFormat } from '../chat-types.ts'
+import { addInstructions, type Conversation } from '../conversation.ts'
 import type { RequestHeaders } from '../dialect.ts'
 import { readBlocks, readCacheHint, readSystem } from './blocks.ts'
-import { clearedTurns, toInstruction } from './system-turns.ts'
+import { clearedTurns } from './system-turns.ts'
 import { parseToolChoice, parseTools } from './tools.ts'
 
 const MAX_MESSAGES = 10_000
@@ -87,7 +82,7 @@ function refuseThread(): ApiError {
   })
 }
 
-function readMessages(fields: Fields): { system: TextPart[]; messages: ChatMessage[] } {
+function readMessages(fields: Fields): Conversation {
   const system = isAbsent(fields['system']) ? [] : readSystem(fields['system'], 'system')
   const messages: ChatMessage[] = []
   const call_ids = new Set<string>()
@@ -99,10 +94,7 @@ function readMessages(fields: Fields): { system: TextPart[]; messages: ChatMessa
     const role = readChoice(message['role'], ['user', 'assistant', 'system'], `${path}.role`)
     if (role === 'system') {
       const said = readSystem(message['content'], `${path}.content`)
-      if (messages.length === 0) for (const part of said) system.push(part)
-      else if (said.length > 0 && !isCleared(index)) {
-        messages.push({ role: 'user', content: said.map(toInstruction) })
-      }
+      if (!isCleared(index)) addInstructions({ system, messages }, said)
       continue
     }
     const read = readBlocks({

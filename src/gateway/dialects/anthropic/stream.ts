@@ -39,7 +39,7 @@ export class AnthropicStream implements DialectStream {
   /** Whether the provider's block at `#index` is open. */
   #relayed_block = false
   #refused = false
-  #stop: { reason: StopReason; stop_sequence: string | null } | undefined
+  #stop: { reason: StopReason; stop_sequence: string | null; details?: unknown } | undefined
   #usage: Usage = NO_USAGE
 
   constructor(options: StreamOptions) {
@@ -123,7 +123,7 @@ export class AnthropicStream implements DialectStream {
         this.#usage = event.usage
         return ''
       case 'stop':
-        this.#stop = { reason: event.reason, stop_sequence: event.stop_sequence }
+        this.#stop = event
         return ''
     }
   }
@@ -131,7 +131,7 @@ export class AnthropicStream implements DialectStream {
   #writeStart(): string {
     if (this.#started) return ''
     this.#started = true
-    const { output_tokens_details: _details, ...usage } = toAnthropicUsage(this.#usage)
+    const { output_tokens_details: _details, ...usage } = toAnthropicUsage(this.#startUsage())
     const message = {
       id: this.#id,
       type: 'message',
@@ -143,6 +143,13 @@ export class AnthropicStream implements DialectStream {
       usage,
     }
     return toEvent('message_start', JSON.stringify({ type: 'message_start', message }))
+  }
+
+  /** Most providers count at the end: until then clients are shown our own count of the prompt. */
+  #startUsage(): Usage {
+    const { input_tokens, cache_read_tokens } = this.#usage
+    if (input_tokens + cache_read_tokens > 0) return this.#usage
+    return { ...this.#usage, input_tokens: this.#options.estimatePrompt?.() ?? 0 }
   }
 
   #writeText({
@@ -234,6 +241,7 @@ export class AnthropicStream implements DialectStream {
     const delta = {
       stop_reason: toStopReason(reason, this.#refused),
       stop_sequence: this.#stop?.stop_sequence ?? null,
+      stop_details: this.#stop?.details,
     }
     const usage = toAnthropicUsage(this.#usage)
     return end + toEvent('message_delta', JSON.stringify({ type: 'message_delta', delta, usage }))

@@ -15,7 +15,8 @@ import {
   readText,
   refuse,
 } from '../body-fields.ts'
-import type { AssistantPart, ChatMessage, TextPart, UserPart } from '../chat-types.ts'
+import type { AssistantPart, TextPart, UserPart } from '../chat-types.ts'
+import { addInstructions, type Conversation } from '../conversation.ts'
 import { readBase64, readFileData, readImageUrl } from '../media-source.ts'
 
 const MAX_MESSAGES = 10_000
@@ -24,8 +25,6 @@ const MAX_CALLS = 256
 
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
 const AUDIO_TYPES = { wav: 'audio/wav', mp3: 'audio/mpeg' } as const
-
-export type Conversation = { system: TextPart[]; messages: ChatMessage[] }
 
 type Reading = Conversation & { call_ids: Set<string>; last_role: string }
 
@@ -90,13 +89,6 @@ function addMessage(reading: Reading, { role, message, path }: RoleMessage): voi
     case 'function':
       refuse(`${path}.role`, 'is not supported', 'Use `tools` and messages of role `tool`.')
   }
-}
-
-/** Those in the middle of the conversation hold from there on. */
-function addInstructions({ system, messages }: Conversation, texts: readonly TextPart[]): void {
-  const content = texts.map((text): UserPart => ({ ...text, instruction: true }))
-  if (messages.length === 0) for (const text of texts) system.push(text)
-  else if (content.length > 0) messages.push({ role: 'user', content })
 }
 
 function addToolResult(reading: Reading, message: Fields, path: string): void {

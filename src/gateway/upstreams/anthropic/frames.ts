@@ -4,7 +4,7 @@
 import type { ChatEvent, StopReason } from '../../dialects/chat-types.ts'
 import { endedEarly, senseless } from '../error-mapping.ts'
 import type { FrameReader } from '../exchange.ts'
-import { type JsonRecord, listOf, recordOf, textOf } from '../json-values.ts'
+import { isRecord, type JsonRecord, listOf, recordOf, textOf } from '../json-values.ts'
 import { TextTemplate } from '../text-template.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { anthropicUsage, mergeAnthropicUsage } from './usage.ts'
@@ -187,7 +187,8 @@ function readStop(state: State, record: JsonRecord): ChatEvent[] {
   const reason = unwrapped ? 'end' : (STOP_REASONS[said] ?? 'end')
   const sequence = record['stop_sequence']
   const stop_sequence = typeof sequence === 'string' ? sequence : null
-  return [{ kind: 'stop', choice: 0, reason, stop_sequence }]
+  const details = isRecord(record['stop_details']) ? { details: record['stop_details'] } : {}
+  return [{ kind: 'stop', choice: 0, reason, stop_sequence, ...details }]
 }
 
 function readUsage(state: State, reported: unknown): ChatEvent[] {

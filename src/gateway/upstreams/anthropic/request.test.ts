@@ -7,6 +7,7 @@ import { ApiError } from '../../../platform/errors.ts'
 import { anthropicDialect } from '../../dialects/anthropic/dialect.ts'
 import { judgeFields } from '../../dialects/field-rules.ts'
 import { openAiDialect } from '../../dialects/openai/dialect.ts'
+import { promptTokens } from '../../prompt-size.ts'
 import { PROFILES } from '../registry.ts'
 import { MODELS, testModel } from '../test-call.ts'
 import { createToolNames } from '../tool-names.ts'
@@ -201,6 +202,17 @@ test('tools that the client runs itself reach Claude as they are, with the beta 
   assert.deepEqual(sent.body['tools'], tools)
   assert.equal(sent.betas, 'computer-use-2025-01-24,context-management-2025-06-27')
   assert.equal(messages({ tools: tools.slice(0, 2) }).betas, undefined)
+})
+
+test('the hold covers what Anthropic tells Claude about its own tools', () => {
+  const tokens = (tools: readonly object[]) => {
+    const body = { model: 'public', max_tokens: 100, messages: HELLO, tools }
+    return promptTokens(anthropicDialect.parse(body, {}), MODELS.sonnet)
+  }
+  const sized = { name: 'computer', display_width_px: 1_024, display_height_px: 768 }
+  const more = tokens([TOOL, { type: 'computer_20250124', ...sized }]) - tokens([TOOL])
+  // Documented: 735 for the tool, and up to 499 of instructions.
+  assert.ok(more >= 735 + 499, `${more} tokens`)
 })
 
 describe('a schema for the answer', () => {
