@@ -256,11 +256,16 @@ test('betas are relayed, named or refused, one by one', async () => {
     (error: unknown) => error instanceof BadRequestError && /context-1m/.test(error.message),
   )
   const elsewhere = await client.beta.messages
-    .create({ ...ask('gpt-4o-mini', 'Hi.'), betas: ['interleaved-thinking-2025-05-14'] })
+    .create({
+      ...ask('gpt-4o-mini', 'Hi.'),
+      system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+      output_config: { task_budget: { type: 'tokens', total: 50_000 } },
+      betas: ['interleaved-thinking-2025-05-14'],
+    })
     .withResponse()
   assert.equal(
     elsewhere.response.headers.get('x-svc-ignored-fields'),
-    'anthropic-beta: interleaved-thinking-2025-05-14',
+    'cache_control, output_config.task_budget, anthropic-beta: interleaved-thinking-2025-05-14',
   )
 })
 

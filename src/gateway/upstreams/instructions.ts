@@ -14,8 +14,7 @@ export function spokenText(part: Extract<UserPart, { kind: 'text' }>): string {
 
 /** The parts of a turn that holds nothing else; dialects keep instructions in turns of their own. */
 export function instructionsOf(parts: readonly UserPart[]): TextPart[] | undefined {
-  const texts = parts.filter((part) => part.kind === 'text' && part.instruction === true)
-  return texts.length > 0 && texts.length === parts.length
-    ? texts.filter((part) => part.kind === 'text')
-    : undefined
+  const [first] = parts
+  const is_one = first?.kind === 'text' && first.instruction === true
+  return is_one ? parts.filter((part) => part.kind === 'text') : undefined
 }

@@ -31,13 +31,25 @@ export function createUpstream(profile: ProviderProfile, options: UpstreamOption
 }
 
 /** What only Anthropic has a word for; its own draft judges it. */
-function foreignWishes({ dialect }: ProviderProfile, { betas, original }: ChatRequest): string[] {
+function foreignWishes({ name, dialect }: ProviderProfile, request: ChatRequest): string[] {
+  const { betas, original } = request
   if (dialect === 'anthropic' || original.dialect !== 'anthropic') return []
   const { task_budget } = recordOf(original.body['output_config'])
   return [
+    // OpenAI's models keep what they like.
+    ...(name === 'openai' && marksCache(request) ? ['cache_control'] : []),
     ...((task_budget ?? null) === null ? [] : ['output_config.task_budget']),
     ...(betas ?? []).map((beta) => `anthropic-beta: ${beta}`),
   ]
+}
+
+function marksCache({ system, messages, tools }: ChatRequest): boolean {
+  const marked = (part: object) => 'cache' in part
+  return (
+    system.some(marked) ||
+    tools.some(marked) ||
+    messages.some(({ content }) => content.some(marked))
+  )
 }
 
 async function open(

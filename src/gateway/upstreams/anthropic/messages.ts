@@ -88,7 +88,7 @@ function userBlocks(parts: readonly UserPart[]): JsonRecord[] {
 function contentBlock(part: Exclude<UserPart, { kind: 'tool_result' }>): JsonRecord[] {
   switch (part.kind) {
     case 'text':
-      return textBlock({ ...part, text: spokenText(part) })
+      return textBlock(part.instruction ? { ...part, text: spokenText(part) } : part)
     case 'image': {
       const source = imageSource(part.source)
       return [given({ type: 'image', source, cache_control: cacheControl(part.cache) })]
