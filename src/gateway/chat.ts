@@ -6,7 +6,7 @@ import type { EventStream } from '../http/event-stream.ts'
 import { ApiError } from '../platform/errors.ts'
 import { CallLifetime } from './call-lifetime.ts'
 import type { ChatEvent } from './dialects/chat-types.ts'
-import type { DialectStream, StreamOptions, SvcNumbers } from './dialects/dialect.ts'
+import type { DialectStream, SvcNumbers } from './dialects/dialect.ts'
 import { HoldGrowth } from './hold-growth.ts'
 import { type ChatCall, type ChatParts, type Order, placeOrder } from './order.ts'
 import { promptTokens } from './prompt-size.ts'
@@ -76,13 +76,17 @@ async function sendStream(
   { call, order, answer, client }: Asked & { answer: ProviderAnswer },
 ): Promise<void> {
   const { include_usage, style } = call.request
-  const { relays } = order.prepared
-  const options = { model: order.model.name, created: order.placed_at, include_usage, style }
-  const writer = call.dialect.openStream(relays ? options : withEstimate(options, call, order))
+  const writer = call.dialect.openStream({
+    model: order.model.name,
+    created: order.placed_at,
+    include_usage,
+    style,
+    estimatePrompt: () => promptTokens(call.request, order.model, 'close'),
+  })
   client.start()
   const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())
   const present = (frames: readonly UpstreamFrame[]) =>
-    relays ? relay(writer, frames) : translate(writer, frames)
+    order.prepared.relays ? relay(writer, frames) : translate(writer, frames)
   await guarded(parts, { call, answer }, async () => {
     for (let read = await answer.read(); read; read = await answer.read()) {
       await client.write(present(read))
@@ -104,13 +108,6 @@ async function sendStream(
     // Whatever goes wrong with its last words, a stream that has begun ends.
     client.end()
   }
-}
-
-/** Anthropic's format begins with the size of the prompt, which the providers of other formats say at the end. */
-function withEstimate(options: StreamOptions, call: ChatCall, order: Order): StreamOptions {
-  if (call.dialect.name !== 'anthropic') return options
-  const estimated_input_tokens = promptTokens(call.request, order.model, 'close')
-  return { ...options, estimated_input_tokens }
 }
 
 /** Once the stream has begun, a mistake of ours ends it as one of the provider's does: nobody would see it thrown. */

@@ -44,6 +44,8 @@ describe('a hold grows only where', () => {
     }
     assert.equal(growsFor(opus, { messages: cited }, anthropicDialect), false)
     assert.equal(growsFor(opus, { messages: cited, stream: true }, anthropicDialect), true)
+    const context_management = { edits: [{ type: 'clear_tool_uses_20250919' }] }
+    assert.equal(growsFor(opus, { context_management }, anthropicDialect), false)
     // Its answer is translated in any case.
     assert.equal(growsFor(opus, { seed: 1 }), true)
   })

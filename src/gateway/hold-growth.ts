@@ -52,6 +52,8 @@ function needsOwnReply(original: ChatRequest['original']): boolean {
   const { body } = original
   // A seed is of use only together with the fingerprint of the system.
   if (body['logprobs'] === true || body['seed'] !== undefined) return true
+  // The reply says what was cleared.
+  if (body['context_management'] !== undefined) return true
   return citedBlocks(original).length > 0
 }
 

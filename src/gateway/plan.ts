@@ -13,7 +13,7 @@ import type { PreparedCall, Upstream, UpstreamAddress } from './upstreams/contra
 
 /** A header is short, and a body has as many fields as its sender likes. */
 const IGNORED_MAX = 20
-const FIELD_NAME = /^[\w.[\]-]{1,64}$/
+const FIELD_NAME = /^(anthropic-beta: )?[\w.[\]-]{1,64}$/
 
 export type Plan = {
   model: ChatModel
@@ -35,7 +35,6 @@ export function planCall(
   const end_user = payer.billing_mode === 'user' ? payer.account_id : undefined
   const prepared = upstream.prepare({ request, model, relayed, end_user })
   // A provider of the client's own dialect was sent everything in its place.
-  const moved = upstream.dialect === dialect.name ? [] : (request.moved ?? [])
   if (!address) {
     throw new ApiError('provider_misconfigured', { detail: `no key for ${model.provider}` })
   }
@@ -44,7 +43,7 @@ export function planCall(
     upstream,
     address,
     prepared,
-    ignored: nameable([...ignored, ...request.ignored, ...moved, ...prepared.ignored]),
+    ignored: nameable([...ignored, ...request.ignored, ...prepared.ignored]),
   }
 }
 

@@ -15,6 +15,7 @@ export type Prompt = {
     readonly name: string
     readonly description: string | undefined
     readonly parameters: unknown
+    readonly prompt_tokens?: number
   }[]
   readonly response_format?:
     | { readonly kind: 'text' | 'json_object' }
@@ -222,6 +223,7 @@ function toolTokens(prompt: Prompt, ruler: Ruler): number {
     tools,
     (tool) =>
       per_tool +
+      (tool.prompt_tokens ?? 0) +
       estimateTokens(tool.name, accuracy, vocabulary) +
       estimateTokens(tool.description ?? '', accuracy, vocabulary) +
       jsonTokens(tool.parameters, ruler),

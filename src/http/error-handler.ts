@@ -67,7 +67,7 @@ export function renderError(
     case 'anthropic':
       return JSON.stringify({
         type: 'error',
-        error: { type: code, message, code, ...told, docs_url },
+        error: { type: code, message, code, ...told, docs_url, details: error.details },
         request_id,
       })
     case 'oauth':

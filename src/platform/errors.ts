@@ -251,6 +251,8 @@ export type ApiErrorOptions = {
   /** Where the transport knows better than the table: 405, 413, 414, 415, 431. */
   status?: number
   headers?: Record<string, string>
+  /** What Anthropic's clients match on, in the place where they look for it. */
+  details?: Readonly<Record<string, unknown>>
 }
 
 /** The one way to refuse a request. */
@@ -262,6 +264,7 @@ export class ApiError extends Error {
   readonly provider_code: string | undefined
   readonly detail: string | undefined
   readonly headers: Record<string, string>
+  readonly details: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
     const entry = errorEntry(code)
@@ -274,5 +277,6 @@ export class ApiError extends Error {
     this.provider_code = options.provider_code
     this.detail = options.detail
     this.headers = options.headers ?? {}
+    this.details = options.details
   }
 }

@@ -41,14 +41,24 @@ for (const path of PATHS.filter(({ provider }) => provider === 'openai')) {
   })
 }
 
-for (const path of PATHS.filter(({ provider, stream }) => provider !== 'openai' && !stream)) {
+for (const path of PATHS.filter(({ provider }) => provider === 'anthropic')) {
+  test(`${path.name}: a refusal without a word is an answer that says so, charged as reported`, async () => {
+    const reply = await gateway.ask(path, { text: '[[sandbox:refusal]]' })
+    assert.equal(reply.stop, path.format === 'openai' ? 'content_filter' : 'refusal')
+    assert.equal(reply.text, '')
+    assert.ok(reply.tokens.input > 0)
+    assert.ok(reply.svc.credits_used > 0)
+  })
+}
+
+for (const path of PATHS.filter(({ provider, stream }) => provider === 'google' && !stream)) {
   test(`${path.name}: a refusal without a word is an error, and free`, async () => {
     const refused = await gateway.refusal(path, { text: '[[sandbox:refusal]]' })
     assert.deepEqual([refused.status, refused.code], [400, 'content_filtered'])
   })
 }
 
-for (const path of PATHS.filter(({ provider, stream }) => provider !== 'openai' && stream)) {
+for (const path of PATHS.filter(({ provider, stream }) => provider === 'google' && stream)) {
   test(`${path.name}: a refusal without a word is an error in the stream or before it, and free`, async () => {
     const before = await gateway.balance()
     const response = await gateway.putQuestion(path, {

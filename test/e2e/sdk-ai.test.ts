@@ -127,9 +127,7 @@ for (const [provider, modelOf] of Object.entries(PROVIDERS)) {
 }
 
 for (const [provider, modelOf] of Object.entries(PROVIDERS)) {
-  // This Claude has no structured output of its own, and Anthropic's format says so as Anthropic does.
-  const lacking = provider === '@ai-sdk/anthropic' ? 'anthropic/claude-sonnet-4' : undefined
-  for (const name of MODELS.filter((model) => model !== lacking)) {
+  for (const name of MODELS) {
     test(`${provider} with ${name}: structured output is parsed`, async () => {
       const schema = jsonSchema<{ sure: boolean }>({
         type: 'object',

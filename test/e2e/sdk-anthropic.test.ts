@@ -169,7 +169,7 @@ for (const model of MODELS) {
   })
 }
 
-for (const model of ['gpt-4o-mini', 'google/gemini-2.5-flash']) {
+for (const model of MODELS) {
   test(`${model}: structured output is JSON of the schema`, async () => {
     const message = await client.messages.create({
       ...ask(model, 'Are you sure?'),
@@ -214,6 +214,100 @@ test('thinking comes as a block with its signature, and can be sent back with a 
     ],
   })
   assert.equal(answer.stop_reason, 'end_turn')
+})
+
+test('the tool runner asks for a thread, is told that there is none, and sends whole conversations', async () => {
+  const runner = client.beta.messages.toolRunner({
+    ...ask('anthropic/claude-sonnet-4', 'Weather? [[sandbox:tool]]'),
+    tools: [{ ...WEATHER, type: 'custom', run: () => 'Sunny.', parse: (input: unknown) => input }],
+    max_iterations: 3,
+  })
+  const answer = await runner.runUntilDone()
+  assert.equal(answer.stop_reason, 'end_turn')
+  const sent = runner.params.messages.map(({ role }) => role)
+  assert.deepEqual(sent.slice(0, 3), ['user', 'assistant', 'user'])
+  const thread = { type: 'create' as const }
+  await assert.rejects(
+    client.beta.messages.create({ ...ask('gpt-4o-mini', 'Hi.'), thread }),
+    (error: unknown) => {
+      assert.ok(error instanceof BadRequestError)
+      const { error: body } = error.error as { error: { details: unknown } }
+      assert.deepEqual(body.details, { error_code: 'thread_unsupported_request' })
+      return true
+    },
+  )
+})
+
+test('betas are relayed, named or refused, one by one', async () => {
+  const question = ask('anthropic/claude-sonnet-4', 'Hi.')
+  const { response } = await client.beta.messages
+    .create({
+      ...question,
+      betas: ['interleaved-thinking-2025-05-14', 'brand-new-2027-01-01'],
+      speed: 'fast',
+    })
+    .withResponse()
+  assert.equal(
+    response.headers.get('x-svc-ignored-fields'),
+    'speed, anthropic-beta: brand-new-2027-01-01',
+  )
+  await assert.rejects(
+    client.beta.messages.create({ ...question, betas: ['context-1m-2025-08-07'] }),
+    (error: unknown) => error instanceof BadRequestError && /context-1m/.test(error.message),
+  )
+  const elsewhere = await client.beta.messages
+    .create({
+      ...ask('gpt-4o-mini', 'Hi.'),
+      system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+      output_config: { task_budget: { type: 'tokens', total: 50_000 } },
+      betas: ['interleaved-thinking-2025-05-14'],
+    })
+    .withResponse()
+  assert.equal(
+    elsewhere.response.headers.get('x-svc-ignored-fields'),
+    'cache_control, output_config.task_budget, anthropic-beta: interleaved-thinking-2025-05-14',
+  )
+})
+
+test('tools of Claude that the client runs are taken for Claude, and refused for others', async () => {
+  const tools = [{ type: 'bash_20250124' as const, name: 'bash' as const }]
+  const message = await client.messages.create({
+    ...ask('anthropic/claude-sonnet-4', '[[sandbox:echo]] Hello.'),
+    tools,
+  })
+  assert.equal(textOf(message), 'Hello.')
+  await assert.rejects(
+    client.messages.create({ ...ask('gpt-4o-mini', 'Hi.'), tools }),
+    (error: unknown) => error instanceof BadRequestError && /bash_20250124/.test(error.message),
+  )
+})
+
+test('a refusal without a word is a message that says so, and is charged as reported', async () => {
+  const question = ask('anthropic/claude-sonnet-4', '[[sandbox:refusal]]')
+  for (const message of [
+    await client.messages.create(question),
+    await client.messages.stream(question).finalMessage(),
+  ]) {
+    assert.equal(message.stop_reason, 'refusal')
+    assert.deepEqual(message.content, [])
+  }
+})
+
+test('an instruction in the middle of a conversation reaches every model', async () => {
+  for (const model of MODELS) {
+    const message = await client.messages.create({
+      ...ask(model, ''),
+      messages: [
+        { role: 'user', content: 'Hello' },
+        { role: 'assistant', content: 'Hi' },
+        { role: 'user', content: 'Say it again.' },
+        { role: 'system', content: '[[sandbox:echo]] From the middle.' },
+      ],
+    })
+    assert.equal(message.stop_reason, 'end_turn')
+    // OpenAI takes it as a message of its own, where its stand-in reads no directives.
+    if (model !== 'gpt-4o-mini') assert.match(textOf(message), /From the middle\./)
+  }
 })
 
 test('a wrong key, an unknown model and an empty wallet are the errors of their status', async () => {

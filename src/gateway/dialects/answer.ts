@@ -19,10 +19,12 @@ export type ToolCall = {
   arguments: string
 }
 
+type Stop = Extract<ChatEvent, { kind: 'stop' }>
+
 export type Choice = {
   index: number
   blocks: AnswerBlock[]
-  stop: { reason: StopReason; stop_sequence: string | null } | undefined
+  stop: Pick<Stop, 'reason' | 'stop_sequence' | 'details'> | undefined
 }
 
 export type Answer = { id: string; choices: Choice[]; usage: Usage }
@@ -87,7 +89,7 @@ function addToChoice(choice: Choice, event: Exclude<ChatEvent, { kind: 'start' |
       return
     }
     case 'stop':
-      choice.stop = { reason: event.reason, stop_sequence: event.stop_sequence }
+      choice.stop = event
   }
 }
 

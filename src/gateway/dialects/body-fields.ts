@@ -32,12 +32,17 @@ export function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null
 }
 
-/** A whole body, without the fields that are null. */
+/** Older versions of LangChain send these where nothing was set. */
+const UNSET: Fields = { top_p: -1, top_k: -1 }
+
+/** A whole body, without the fields that say nothing. */
 export function readBody(body: unknown): Fields {
   const given = readObject(body, 'The body')
   limitDepth(given, 'The body')
   const fields: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(given)) if (value !== null) fields[field] = value
+  for (const [field, value] of Object.entries(given)) {
+    if (value !== null && value !== UNSET[field]) fields[field] = value
+  }
   return fields
 }
 

@@ -6,7 +6,7 @@ export type ClientDialect = 'openai' | 'anthropic'
 export type ChatRequest = {
   /** Public name, as the client sent it. */
   model: string
-  /** Instructions, in order; clients may put them anywhere, providers take them in front. */
+  /** Instructions before the conversation, in order. Later ones stand in it, as parts of a user turn. */
   system: TextPart[]
   /** Never empty. Turns of one role in a row are allowed; upstreams merge them where they must. */
   messages: ChatMessage[]
@@ -29,10 +29,10 @@ export type ChatRequest = {
   stream: boolean
   /** Whether the client asked for usage inside an OpenAI-style stream. */
   include_usage: boolean
+  /** Anthropic's betas, by name, as its clients ask for them in a header. */
+  betas?: readonly string[]
   /** What was asked for inside other fields, and no provider has a word for; by the paths of the fields. */
   ignored: string[]
-  /** What stands elsewhere in these words than in the client's body; by the paths of the fields. */
-  moved?: readonly string[]
   /** Set where the client's format has more than one way to write an answer. */
   style?: ReplyStyle
   /** The client's own body: an upstream of the same dialect starts from it, so nothing is lost on the way. */
@@ -61,7 +61,8 @@ export type MediaSource =
   | { kind: 'url'; url: string }
 
 export type UserPart =
-  | TextPart
+  /** `instruction`: the operator's, not the user's. Its place says from when on it holds, so it must not move. */
+  | (TextPart & { instruction?: true })
   | { kind: 'image'; source: MediaSource; detail?: 'auto' | 'low' | 'high'; cache?: CacheHint }
   | { kind: 'file'; source: MediaSource; name?: string; cache?: CacheHint }
   | { kind: 'audio'; source: MediaSource }
@@ -98,6 +99,10 @@ export type ToolDefinition = {
   /** The client offered a tool that takes text; `parameters` say so as a schema, with one member, `input`. */
   free_text?: true
   cache?: CacheHint
+  /** The type of one of Anthropic's own tools that the client runs: only Claude knows how to call it. */
+  client_tool?: string
+  /** What the provider itself says about such a tool, in tokens. */
+  prompt_tokens?: number
 }
 
 export type ToolChoice =
@@ -162,6 +167,13 @@ export type ChatEvent =
       signature?: string
     }
   | { kind: 'tool_arguments'; choice: number; index: number; fragment: string }
-  | { kind: 'stop'; choice: number; reason: StopReason; stop_sequence: string | null }
+  /** `details`: why Claude declined, in Anthropic's own words, for clients of its format. */
+  | {
+      kind: 'stop'
+      choice: number
+      reason: StopReason
+      stop_sequence: string | null
+      details?: unknown
+    }
   /** Totals so far: a later one replaces an earlier one. `raw` is what the provider reported. */
   | { kind: 'usage'; usage: Usage; raw: unknown }

@@ -41,8 +41,8 @@ export type StreamOptions = {
   model: string
   created: Date
   include_usage: boolean
-  /** For formats that begin with the size of the prompt, which other providers say last. */
-  estimated_input_tokens?: number
+  /** For a format that begins with the size of the prompt, which most providers say at the end. */
+  estimatePrompt?: () => number
   style?: ReplyStyle | undefined
 }
 

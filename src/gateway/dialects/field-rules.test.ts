@@ -120,7 +120,7 @@ test('a field of messages that changes the price is named and goes no further', 
     ignored: Object.keys(others),
   })
   assert.throws(
-    () => judgeFields(ANTHROPIC_FIELDS, { mcp_servers: [] }, MODELS.sonnet),
+    () => judgeFields(ANTHROPIC_FIELDS, { mcp_servers: [{ type: 'url' }] }, MODELS.sonnet),
     /mcp_servers/,
   )
 })

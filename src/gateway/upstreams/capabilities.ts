@@ -23,6 +23,7 @@ export function checkCapabilities(request: ChatRequest, model: ChatModel): void 
   }
   const is_openai = request.original.dialect === 'openai'
   if (request.tools.length > 0) requireCapability(model, 'tools', 'tools')
+  checkClientTools(request, model)
   if (thinks(request)) {
     requireCapability(model, 'reasoning', is_openai ? 'reasoning_effort' : 'thinking')
   }
@@ -52,6 +53,16 @@ function checkParts(parts: readonly UserPart[], model: ChatModel): void {
     else if (part.kind === 'audio') requireCapability(model, 'audio_input', 'messages')
     else if (part.kind === 'tool_result') checkParts(part.content, model)
   }
+}
+
+/** Only Claude is taught how to call them: elsewhere nobody knows what they take. */
+function checkClientTools({ tools }: ChatRequest, model: ChatModel): void {
+  const index = tools.findIndex(({ client_tool }) => client_tool !== undefined)
+  if (index === -1 || model.provider === 'anthropic') return
+  throw refuse(
+    `tools[${index}].type: ${tools[index]?.client_tool} is a tool of Claude models, which ${model.name} does not know.`,
+    'Describe the tool yourself, with an `input_schema`, or use a Claude model.',
+  )
 }
 
 function requireCapability(model: ChatModel, capability: Capability, param: string): void {

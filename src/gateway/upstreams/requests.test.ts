@@ -238,6 +238,7 @@ test("Anthropic gets its client's own body, with the price and the account in ou
     thinking: { type: 'enabled', budget_tokens: 1_500 },
     temperature: 1,
     cache_control: { type: 'ephemeral' },
+    context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
   }
   const dropped = {
     max_tokens: 9_000,
@@ -248,7 +249,6 @@ test("Anthropic gets its client's own body, with the price and the account in ou
     inference_geo: 'us',
     container: 'c',
     diagnostics: {},
-    context_management: {},
   }
   const request = {
     stream: true,
@@ -289,7 +289,10 @@ test('Anthropic tools that run at the provider, and files of its account, are re
   }
   const messages = [{ role: 'assistant', content: [{ type: 'server_tool_use' }] }]
   refuses(() => toAnthropic(original('anthropic', { messages })), /server_tool_use/)
-  refuses(() => toAnthropic(original('anthropic', { mcp_servers: [] })), /mcp_servers/)
+  refuses(
+    () => toAnthropic(original('anthropic', { mcp_servers: [{ type: 'url' }] })),
+    /mcp_servers/,
+  )
 })
 
 test('a conversation for OpenAI: results of tools first, their images after, thoughts dropped', () => {
@@ -433,10 +436,6 @@ test('Claude thinks within the limit, and not where the rules forbid it', () => 
   for (const request of off) assert.equal('thinking' in toAnthropic(request), false)
   const small = toAnthropic({ reasoning }, MODELS.sonnet, { max_output_tokens: 1_024 })
   assert.equal('thinking' in small, false)
-  const later = testModel('anthropic', 'claude-opus-4-8')
-  const adaptive = toAnthropic({ reasoning, temperature: 0.2 }, later)
-  assert.deepEqual(adaptive['thinking'], { type: 'adaptive' })
-  assert.equal('temperature' in adaptive, false)
 })
 
 test('tool choice, sampling, stop and user in the words of Anthropic', () => {
@@ -781,6 +780,14 @@ test('what a model cannot do is refused before any call', () => {
     }
   }
   checkCapabilities(testRequest({ reasoning: { kind: 'effort', effort: 'none' } }), none)
+})
+
+test("tools that only Claude knows are refused by other providers' models, by name", () => {
+  const tools = [{ name: 'bash', description: undefined, parameters: {}, client_tool: 'bash_1' }]
+  for (const model of [MODELS.gpt4o, MODELS.flash]) {
+    refuses(() => checkCapabilities(testRequest({ tools }), model), /tools\[0\]\.type: bash_1/)
+  }
+  checkCapabilities(testRequest({ tools }), MODELS.sonnet)
 })
 
 test('as many turns and parts as fit into a body take no stack and little time', () => {

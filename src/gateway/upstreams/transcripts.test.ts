@@ -285,9 +285,19 @@ test('Anthropic: each stop reason, and none at all', () => {
   assert.throws(() => replay(reader(), [message_start, ...content]), {
     code: 'provider_unavailable',
   })
-  assert.throws(() => replay(reader(), [message_start, ...end('refusal')]), {
-    code: 'content_filtered',
+  const stop_details = { type: 'refusal', category: 'bio', explanation: null }
+  const declined = { content: [], stop_reason: 'refusal', stop_details }
+  const whole = reader().readWhole({ id: 'msg_1', ...declined })
+  assert.deepEqual(whole.at(-1), {
+    kind: 'stop',
+    choice: 0,
+    reason: 'content_filter',
+    stop_sequence: null,
+    details: stop_details,
   })
+  const refused = replay(reader(), [message_start, ...end('refusal')])
+  assert.equal(refused.findLast((event) => event.kind === 'stop')?.reason, 'content_filter')
+  assert.ok(refused.some((event) => event.kind === 'usage'))
 })
 
 test('Google: thoughts, text, a call without an id; the last usage wins', () => {

@@ -1,5 +1,6 @@
 // One call to any provider: what its profile says, sent and read in the one way that all share.
 
+import type { ChatRequest } from '../dialects/chat-types.ts'
 import { checkCapabilities } from './capabilities.ts'
 import type {
   Asked,
@@ -10,6 +11,7 @@ import type {
   UpstreamReply,
 } from './contract.ts'
 import { type Exchange, openExchange, readFrames, type UpstreamOptions } from './exchange.ts'
+import { recordOf } from './json-values.ts'
 import { createToolNames } from './tool-names.ts'
 
 export function createUpstream(profile: ProviderProfile, options: UpstreamOptions): Upstream {
@@ -19,12 +21,34 @@ export function createUpstream(profile: ProviderProfile, options: UpstreamOption
       checkCapabilities(asked.request, asked.model)
       const draft = profile.draft(asked, createToolNames(profile.tool_names))
       return {
-        ignored: draft.ignored,
+        ignored: [...draft.ignored, ...foreignWishes(profile, asked.request)],
         relays: draft.relays,
         open: (terms) => open(profile, options, { asked, draft, terms }),
       }
     },
   }
+}
+
+/** What only Anthropic has a word for; its own draft judges it. */
+function foreignWishes({ name, dialect }: ProviderProfile, request: ChatRequest): string[] {
+  const { betas, original } = request
+  if (dialect === 'anthropic' || original.dialect !== 'anthropic') return []
+  const { task_budget } = recordOf(original.body['output_config'])
+  return [
+    // OpenAI's models keep what they like.
+    ...(name === 'openai' && marksCache(request) ? ['cache_control'] : []),
+    ...((task_budget ?? null) === null ? [] : ['output_config.task_budget']),
+    ...(betas ?? []).map((beta) => `anthropic-beta: ${beta}`),
+  ]
+}
+
+function marksCache({ system, messages, tools }: ChatRequest): boolean {
+  const marked = (part: object) => 'cache' in part
+  return (
+    system.some(marked) ||
+    tools.some(marked) ||
+    messages.some(({ content }) => content.some(marked))
+  )
 }
 
 async function open(

@@ -146,11 +146,17 @@ for (const { model, dialect, stream } of CASES) {
       assert.ok((reply.usage?.output_tokens ?? 0) > 0)
     })
 
-    test('a model that declines without a word is content_filtered, after what came before', async () => {
+    test('a model that declines without a word has stopped, or is content_filtered, as its provider bills it', async () => {
       const reply = await ask({ prompt: '[[sandbox:refusal]]' })
       if (model.provider === 'openai') {
         assert.ok(reply.events.some((event) => event.kind === 'refusal'))
         assert.equal(reply.stop, 'end')
+        return
+      }
+      if (model.provider === 'anthropic') {
+        assert.equal(reply.error, undefined)
+        assert.equal(reply.stop, 'content_filter')
+        assert.ok((reply.usage?.input_tokens ?? 0) > 0)
         return
       }
       assertCode(reply.error, 'content_filtered')

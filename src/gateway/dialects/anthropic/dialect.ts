@@ -1,5 +1,5 @@
-// The Anthropic messages format, for clients of POST /v1/messages. Any `anthropic-version` will do, and
-// `anthropic-beta` is not read: betas change prices and shapes.
+// The Anthropic messages format, for clients of POST /v1/messages. Any `anthropic-version` will do. The betas that
+// `anthropic-beta` names are judged one by one where the provider is known: some change prices and shapes.
 
 import type { Dialect } from '../dialect.ts'
 import { relayBody } from '../relay-body.ts'
@@ -11,7 +11,7 @@ import { AnthropicStream } from './stream.ts'
 export const anthropicDialect: Dialect = {
   name: 'anthropic',
   fields: ANTHROPIC_FIELDS,
-  parse: (body) => parseAnthropicRequest(body),
+  parse: parseAnthropicRequest,
   formatReply: formatAnthropicReply,
   relayReply: relayBody,
   openStream: (options) => new AnthropicStream(options),

@@ -1,28 +1,110 @@
 // Every field of messages, and what becomes of it.
 
+import { isObject } from '../body-fields.ts'
 import { fieldTable } from '../field-rules.ts'
+
+const CLAUDE_ONLY = 'Claude models only'
+const NO_LATER = 'not on Claude models after 4.6, which refuse it'
+
+const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0
+const isEmptyObject = (value: unknown) => isObject(value) && Object.keys(value).length === 0
+const isOne = (value: unknown) => value === 1
 
 export const ANTHROPIC_FIELDS = fieldTable({
   model: { all: 'translate' },
-  messages: { anthropic: 'relay', all: 'translate' },
+  messages: {
+    anthropic: 'relay',
+    all: 'translate',
+    note: 'a `system` turn keeps its place: as it is from Claude 4.8 on and on OpenAI, marked on others',
+  },
   max_tokens: { all: 'translate' },
   system: { anthropic: 'relay', all: 'translate' },
-  stop_sequences: { anthropic: 'relay', all: 'translate' },
+  stop_sequences: {
+    anthropic: 'relay',
+    all: 'translate',
+    families: { gpt_reasoning: 'ignore' },
+    note: 'at most 4 on OpenAI, 5 on Gemini',
+    isIdle: isEmpty,
+  },
   stream: { all: 'translate' },
-  temperature: { anthropic: 'relay', all: 'translate', families: { gpt_reasoning: 'ignore' } },
-  top_p: { anthropic: 'relay', all: 'translate', families: { gpt_reasoning: 'ignore' } },
-  top_k: { anthropic: 'relay', openai: 'ignore', google: 'translate' },
-  thinking: { anthropic: 'relay', all: 'translate' },
-  tools: { anthropic: 'relay', all: 'translate' },
+  temperature: {
+    anthropic: 'relay',
+    all: 'translate',
+    families: { gpt_reasoning: 'ignore' },
+    note: NO_LATER,
+    isIdle: isOne,
+  },
+  top_p: {
+    anthropic: 'relay',
+    all: 'translate',
+    families: { gpt_reasoning: 'ignore' },
+    note: `${NO_LATER}; from 4.1 on only without \`temperature\``,
+    isIdle: isOne,
+  },
+  top_k: { anthropic: 'relay', openai: 'ignore', google: 'translate', note: NO_LATER },
+  thinking: {
+    anthropic: 'relay',
+    all: 'translate',
+    note: 'a budget is an effort on OpenAI, on Gemini from 3 on and on Claude after 4.6',
+  },
+  tools: {
+    anthropic: 'relay',
+    all: 'translate',
+    note: '`bash`, `text_editor`, `computer` and `memory` on Claude models only; tools that run at the provider are refused',
+  },
   tool_choice: { anthropic: 'relay', all: 'translate' },
-  output_config: { anthropic: 'relay', all: 'translate' },
-  cache_control: { anthropic: 'relay', all: 'ignore' },
-  metadata: { all: 'ignore', note: 'the provider is sent an opaque name of the end user' },
-  service_tier: { all: 'ignore', note: 'every call runs in the standard tier' },
-  speed: { all: 'ignore', note: 'other speeds have other prices' },
+  output_config: {
+    anthropic: 'relay',
+    all: 'translate',
+    note: '`format` is a forced tool on Claude up to 4.1',
+  },
+  output_format: { all: 'translate', note: 'as `output_config.format`' },
+  cache_control: { anthropic: 'relay', all: 'ignore', note: CLAUDE_ONLY },
+  context_management: {
+    anthropic: 'relay',
+    all: 'ignore',
+    note: `${CLAUDE_ONLY}; edits that clear, not those that summarise`,
+    isIdle: isEmptyObject,
+  },
+  metadata: {
+    all: 'ignore',
+    note: 'the provider is sent an opaque name of the end user',
+    isIdle: isEmptyObject,
+  },
+  service_tier: {
+    all: 'ignore',
+    note: 'every call runs in the standard tier',
+    isIdle: (value) => value === 'standard_only',
+  },
+  speed: {
+    all: 'ignore',
+    note: 'other speeds have other prices',
+    isIdle: (value) => value === 'standard',
+  },
   inference_geo: { all: 'ignore', note: 'other places have other prices' },
-  container: { all: 'ignore' },
-  diagnostics: { all: 'ignore' },
-  context_management: { all: 'ignore' },
-  mcp_servers: { all: 'refuse', hint: 'Call the servers yourself and offer their tools.' },
+  diagnostics: { all: 'ignore', note: 'compares calls of one account, which all users share' },
+  fallbacks: { all: 'ignore', note: 'the model that was asked for answers, or declines' },
+  user_profile_id: { all: 'ignore', note: "of the operator's account" },
+  workspace_id: { all: 'ignore', note: "of the operator's account" },
+  container: { all: 'ignore', note: 'nothing runs at the provider' },
+  compaction: {
+    all: 'refuse',
+    note: 'it asks for a summary, not for an answer',
+    hint: 'Ask for a summary in your own words.',
+  },
+  fallback_credit_token: {
+    all: 'refuse',
+    note: 'it changes the price',
+    hint: 'Send the call without it.',
+  },
+  thread: {
+    all: 'refuse',
+    note: 'nothing is kept at the provider; the official client falls back by itself',
+    hint: 'Send the whole conversation with each call.',
+  },
+  mcp_servers: {
+    all: 'refuse',
+    hint: 'Call the servers yourself and offer their tools.',
+    isIdle: isEmpty,
+  },
 })

@@ -89,7 +89,7 @@ test('a translated stream begins with the estimate of its prompt and ends with t
   const stream = anthropicDialect.openStream({
     ...options,
     include_usage: true,
-    estimated_input_tokens: 41,
+    estimatePrompt: () => 41,
   })
   const text = EVENTS.map((next) => stream.write(next)).join('') + stream.finish(svc)
   const told = [...text.matchAll(/"input_tokens":(\d+)/g)].map((match) => match[1])
@@ -177,4 +177,25 @@ test('a relayed answer gets the public name and our numbers, and an error is an 
   )
   const stream = anthropicDialect.openStream({ ...options, include_usage: true })
   assert.equal(stream.fail('{"type":"error"}'), 'event: error\ndata: {"type":"error"}\n\n')
+})
+
+test('a stream begins with our count of the prompt where the provider counts at the end', () => {
+  const estimatePrompt = () => 77
+  const stream = anthropicDialect.openStream({ ...options, include_usage: true, estimatePrompt })
+  assert.match(stream.write({ kind: 'start', id: 'x' }), /"usage":\{"input_tokens":77,/)
+  stream.write({ kind: 'usage', usage, raw: {} })
+  assert.match(stream.finish(svc), /"usage":\{"input_tokens":3,/)
+})
+
+test('why Claude declined is told, whole and streamed', () => {
+  const details = { type: 'refusal', category: 'cyber', explanation: null }
+  const events: ChatEvent[] = [
+    { kind: 'start', id: 'msg_1' },
+    { kind: 'stop', choice: 0, reason: 'content_filter', stop_sequence: null, details },
+  ]
+  const whole = JSON.parse(anthropicDialect.formatReply({ ...options, events, svc }))
+  assert.deepEqual([whole.stop_reason, whole.stop_details], ['refusal', details])
+  const stream = anthropicDialect.openStream({ ...options, include_usage: true })
+  const text = events.map((event) => stream.write(event)).join('') + stream.finish(svc)
+  assert.ok(text.includes(JSON.stringify({ stop_details: details }).slice(1, -1)))
 })

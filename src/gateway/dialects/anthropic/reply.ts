@@ -25,6 +25,7 @@ export function formatAnthropicReply({ model, created, events, svc }: WholeAnswe
     content: choice?.blocks.flatMap(toBlocks) ?? [],
     stop_reason: choice ? stopReason(choice) : 'end_turn',
     stop_sequence: choice?.stop?.stop_sequence ?? null,
+    stop_details: choice?.stop?.details,
     usage: { ...toAnthropicUsage(answer.usage), ...cacheSplit(answer.usage) },
     svc: presentNumbers(svc),
   })

@@ -193,6 +193,52 @@ test('thinking and effort become one wish', () => {
   )
 })
 
+test('a thread is refused in the words by which the official client falls back', () => {
+  for (const thread of [{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }]) {
+    assert.throws(
+      () => parse({ thread }),
+      (error) => {
+        assert.ok(error instanceof ApiError)
+        assert.deepEqual([error.status, error.code], [400, 'bad_request'])
+        assert.deepEqual(error.details, { error_code: 'thread_unsupported_request' })
+        return true
+      },
+    )
+  }
+  assert.equal(refusal({ thread: null }), 'accepted')
+})
+
+test('betas are read from the header, however often it is sent', () => {
+  const body = { model: 'claude', max_tokens: 100, messages: HELLO }
+  const betasOf = (sent: string | string[]) =>
+    anthropicDialect.parse(body, { 'anthropic-beta': sent }).betas
+  assert.deepEqual(betasOf('a-1, b-2,,a-1'), ['a-1', 'b-2'])
+  assert.deepEqual(betasOf(['a-1', 'b-2,c-3']), ['a-1', 'b-2', 'c-3'])
+  assert.equal(anthropicDialect.parse(body, {}).betas, undefined)
+  const many = Array.from({ length: 51 }, (_, index) => `beta-${index}`).join()
+  assert.throws(() => betasOf(many), /anthropic-beta must have at most 50 names/)
+})
+
+test('-1 is what older LangChain sends for sampling that is not set', () => {
+  const request = parse({ top_p: -1, top_k: -1 })
+  assert.deepEqual([request.top_p, request.top_k], [undefined, undefined])
+  assert.equal('top_p' in request.original.body || 'top_k' in request.original.body, false)
+  assert.match(refusal({ top_p: -2 }), /top_p/)
+})
+
+test("Anthropic's own tools are read where the client runs them, and refused where it cannot", () => {
+  const [tool] = parse({ tools: [{ type: 'bash_20250124', name: 'bash' }] }).tools
+  assert.deepEqual([tool?.name, tool?.client_tool], ['bash', 'bash_20250124'])
+  assert.ok((tool?.prompt_tokens ?? 0) > 245)
+  for (const type of [
+    'web_search_20250305',
+    'code_execution_20250825',
+    'computer_toolset_20260801',
+  ]) {
+    assert.match(refusal({ tools: [{ type, name: 'x' }] }), /tools\[0\]\.type/)
+  }
+})
+
 test('counting tokens needs no max_tokens, a message does', () => {
   const body = { model: 'claude', messages: HELLO }
   assert.equal(parseTokenCount(body).max_output_tokens, undefined)

@@ -1,5 +1,6 @@
 // Reads the body of POST /v1/messages. What becomes of each field at each provider stands in fields.ts.
 
+import { ApiError } from '../../../platform/errors.ts'
 import {
   type Fields,
   isAbsent,
@@ -15,23 +16,21 @@ import {
   readText,
   refuse,
 } from '../body-fields.ts'
-import type {
-  ChatMessage,
-  ChatRequest,
-  Reasoning,
-  ResponseFormat,
-  TextPart,
-} from '../chat-types.ts'
+import type { ChatMessage, ChatRequest, Reasoning, ResponseFormat } from '../chat-types.ts'
+import { addInstructions, type Conversation } from '../conversation.ts'
+import type { RequestHeaders } from '../dialect.ts'
 import { readBlocks, readCacheHint, readSystem } from './blocks.ts'
 import { withoutForeignThoughts } from './signatures.ts'
+import { clearedTurns } from './system-turns.ts'
 import { parseToolChoice, parseTools } from './tools.ts'
 
 const MAX_MESSAGES = 10_000
 const MAX_STOPS = 256
+const MAX_BETAS = 50
 const MIN_THINKING_TOKENS = 1024
 
-export function parseAnthropicRequest(body: unknown): ChatRequest {
-  const request = parseTokenCount(body)
+export function parseAnthropicRequest(body: unknown, headers: RequestHeaders): ChatRequest {
+  const request = parseTokenCount(body, headers)
   if (request.max_output_tokens === undefined) {
     refuse('max_tokens', 'is missing', 'Say how many tokens the answer may have.')
   }
@@ -39,8 +38,10 @@ export function parseAnthropicRequest(body: unknown): ChatRequest {
 }
 
 /** POST /v1/messages/count_tokens: the same body, but `max_tokens` may be absent. */
-export function parseTokenCount(body: unknown): ChatRequest {
+export function parseTokenCount(body: unknown, headers: RequestHeaders = {}): ChatRequest {
   const fields = readBody(body)
+  if (fields['thread'] !== undefined) throw refuseThread()
+  const betas = readBetas(headers)
   const model = readName(fields['model'], 'model')
   const max_output_tokens = readOptionalInteger(fields['max_tokens'], {
     path: 'max_tokens',
@@ -59,26 +60,42 @@ export function parseTokenCount(body: unknown): ChatRequest {
     max_output_tokens,
     ...readSampling(fields),
     stop: readStops(fields['stop_sequences']),
-    ...readOutput(fields, max_output_tokens),
+    ...readOutput(fields, { max_tokens: max_output_tokens, betas }),
     n: 1,
     stream: readOptionalBoolean(fields['stream'], 'stream') ?? false,
     include_usage: true,
+    ...(betas.length > 0 && { betas }),
     ignored: [],
     original: { dialect: 'anthropic', body: withoutForeignThoughts(fields) },
   }
 }
 
-function readMessages(fields: Fields): { system: TextPart[]; messages: ChatMessage[] } {
+/**
+ * A thread holds the conversation at the provider, so that later calls send only what is new: answered without it,
+ * they would be answered without their history. By these details Anthropic's own client falls back to whole
+ * conversations.
+ */
+function refuseThread(): ApiError {
+  return new ApiError('bad_request', {
+    message: 'thread is not supported.',
+    hint: 'Send the whole conversation with each call, without `thread`.',
+    details: { error_code: 'thread_unsupported_request' },
+  })
+}
+
+function readMessages(fields: Fields): Conversation {
   const system = isAbsent(fields['system']) ? [] : readSystem(fields['system'], 'system')
   const messages: ChatMessage[] = []
   const call_ids = new Set<string>()
   const list = readArray(fields['messages'], 'messages', MAX_MESSAGES)
+  const isCleared = clearedTurns(list)
   for (const [index, entry] of list.entries()) {
     const path = `messages[${index}]`
     const message = readObject(entry, path)
     const role = readChoice(message['role'], ['user', 'assistant', 'system'], `${path}.role`)
     if (role === 'system') {
-      system.push(...readSystem(message['content'], `${path}.content`))
+      const said = readSystem(message['content'], `${path}.content`)
+      if (!isCleared(index)) addInstructions({ system, messages }, said)
       continue
     }
     const read = readBlocks({
@@ -134,8 +151,9 @@ function readStops(value: unknown): string[] {
 }
 
 type Output = Pick<ChatRequest, 'reasoning' | 'verbosity' | 'response_format'>
+type Limits = { max_tokens: number | undefined; betas: readonly string[] }
 
-function readOutput(fields: Fields, max_tokens: number | undefined): Output {
+function readOutput(fields: Fields, limits: Limits): Output {
   const config = fields['output_config'] === undefined ? {} : fields['output_config']
   const output = readObject(config, 'output_config')
   const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
@@ -145,14 +163,16 @@ function readOutput(fields: Fields, max_tokens: number | undefined): Output {
     effort: effort === 'xhigh' || effort === 'max' ? 'high' : effort,
   }
   return {
-    reasoning: readThinking(fields['thinking'], max_tokens) ?? wanted,
+    reasoning: readThinking(fields['thinking'], limits) ?? wanted,
     verbosity: undefined,
-    response_format: readFormat(output['format']),
+    response_format: isAbsent(output['format'])
+      ? readFormat(fields['output_format'], 'output_format')
+      : readFormat(output['format'], 'output_config.format'),
   }
 }
 
 /** Adaptive thinking is the model's own choice: no wish of the client. */
-function readThinking(value: unknown, max_tokens: number | undefined): Reasoning | undefined {
+function readThinking(value: unknown, { max_tokens, betas }: Limits): Reasoning | undefined {
   if (value === undefined) return undefined
   const thinking = readObject(value, 'thinking')
   const types = ['enabled', 'disabled', 'adaptive'] as const
@@ -163,17 +183,29 @@ function readThinking(value: unknown, max_tokens: number | undefined): Reasoning
   const range = { path, min: MIN_THINKING_TOKENS, max: Number.MAX_SAFE_INTEGER }
   const tokens = readOptionalInteger(thinking['budget_tokens'], range)
   if (tokens === undefined) refuse(path, 'is missing')
-  if (max_tokens !== undefined && tokens >= max_tokens) {
+  // Thoughts between calls of tools have one budget for the whole turn, which is more than one answer.
+  const is_interleaved = betas.some((beta) => beta.startsWith('interleaved-thinking-'))
+  if (max_tokens !== undefined && tokens >= max_tokens && !is_interleaved) {
     refuse(path, 'must be less than max_tokens', 'Raise `max_tokens`: it covers thinking too.')
   }
   return { kind: 'budget', tokens }
 }
 
-function readFormat(value: unknown): ResponseFormat | undefined {
+function readFormat(value: unknown, path: string): ResponseFormat | undefined {
   if (isAbsent(value)) return undefined
-  const format = readObject(value, 'output_config.format')
-  readChoice(format['type'], ['json_schema'], 'output_config.format.type')
-  const schema = readObject(format['schema'], 'output_config.format.schema')
+  const format = readObject(value, path)
+  readChoice(format['type'], ['json_schema'], `${path}.type`)
+  const schema = readObject(format['schema'], `${path}.schema`)
   // Anthropic's schemas have no name and are always strict.
   return { kind: 'json_schema', name: 'output', schema, strict: true }
+}
+
+/** A client may send the header more than once, and several names in one. */
+function readBetas(headers: RequestHeaders): readonly string[] {
+  const sent = headers['anthropic-beta']
+  if (sent === undefined) return []
+  const listed = (Array.isArray(sent) ? sent.join(',') : sent).split(',')
+  const names = new Set(listed.map((name) => name.trim()).filter((name) => name !== ''))
+  if (names.size > MAX_BETAS) refuse('anthropic-beta', `must have at most ${MAX_BETAS} names`)
+  return [...names]
 }

@@ -40,7 +40,7 @@ export class AnthropicStream implements DialectStream {
   /** Whether the provider's block at `#index` is open. */
   #relayed_block = false
   #refused = false
-  #stop: { reason: StopReason; stop_sequence: string | null } | undefined
+  #stop: { reason: StopReason; stop_sequence: string | null; details?: unknown } | undefined
   #usage: Usage = NO_USAGE
 
   constructor(options: StreamOptions) {
@@ -126,7 +126,7 @@ export class AnthropicStream implements DialectStream {
         this.#usage = event.usage
         return ''
       case 'stop':
-        this.#stop = { reason: event.reason, stop_sequence: event.stop_sequence }
+        this.#stop = event
         return ''
     }
   }
@@ -134,7 +134,7 @@ export class AnthropicStream implements DialectStream {
   #writeStart(): string {
     if (this.#started) return ''
     this.#started = true
-    const { output_tokens_details: _details, ...usage } = toAnthropicUsage(this.#usageSoFar())
+    const { output_tokens_details: _details, ...usage } = toAnthropicUsage(this.#startUsage())
     const message = {
       id: this.#id,
       type: 'message',
@@ -148,10 +148,11 @@ export class AnthropicStream implements DialectStream {
     return toEvent('message_start', JSON.stringify({ type: 'message_start', message }))
   }
 
-  /** The provider's own where it came first, as Anthropic's does; the end of the message has the true figures. */
-  #usageSoFar(): Usage {
-    if (this.#usage !== NO_USAGE) return this.#usage
-    return { ...NO_USAGE, input_tokens: this.#options.estimated_input_tokens ?? 0 }
+  /** Most providers count at the end: until then clients are shown our own count of the prompt. */
+  #startUsage(): Usage {
+    const { input_tokens, cache_read_tokens } = this.#usage
+    if (input_tokens + cache_read_tokens > 0) return this.#usage
+    return { ...this.#usage, input_tokens: this.#options.estimatePrompt?.() ?? 0 }
   }
 
   #writeText({
@@ -250,6 +251,7 @@ export class AnthropicStream implements DialectStream {
     const delta = {
       stop_reason: toStopReason(reason, this.#refused),
       stop_sequence: this.#stop?.stop_sequence ?? null,
+      stop_details: this.#stop?.details,
     }
     const usage = toAnthropicUsage(this.#usage)
     return end + toEvent('message_delta', JSON.stringify({ type: 'message_delta', delta, usage }))

@@ -1,6 +1,7 @@
 // Reads `tools` and `tool_choice` of a message request.
 
 import {
+  type Fields,
   isAbsent,
   readArray,
   readChoice,
@@ -8,12 +9,22 @@ import {
   readObject,
   readOptionalBoolean,
   readOptionalText,
+  readText,
   refuse,
 } from '../body-fields.ts'
 import type { ChatRequest, ToolDefinition } from '../chat-types.ts'
 import { readCacheHint } from './blocks.ts'
 
 const MAX_TOOLS = 512
+/** Tools with a type of their own that run at the client and cost nothing but their tokens. */
+export const CLIENT_TOOL = /^(bash|text_editor|computer|memory)_\d{8}$/
+/** What Anthropic tells Claude about each of them; an upper bound. */
+const CLIENT_TOOL_TOKENS: Readonly<Record<string, number>> = {
+  bash: 300,
+  text_editor: 800,
+  computer: 1_300,
+  memory: 1_000,
+}
 const NAME = /^[A-Za-z0-9_-]{1,128}$/
 
 export function parseTools(value: unknown): ToolDefinition[] {
@@ -25,12 +36,10 @@ export function parseTools(value: unknown): ToolDefinition[] {
 
 function readTool(entry: unknown, path: string): ToolDefinition {
   const tool = readObject(entry, path)
+  const name = readToolName(tool, path)
   if (!isAbsent(tool['type']) && tool['type'] !== 'custom') {
-    // Searches and containers of the provider cost extra, and other providers have none of them.
-    refuse(`${path}.type`, 'must be "custom"', "The provider's own tools are not available here.")
+    return readClientTool(tool, { name, path })
   }
-  const name = readName(tool['name'], `${path}.name`)
-  if (!NAME.test(name)) refuse(`${path}.name`, 'must be 1 to 128 letters, digits, _ or -')
   const parameters = readObject(tool['input_schema'], `${path}.input_schema`)
   if (parameters['type'] !== 'object') refuse(`${path}.input_schema.type`, 'must be "object"')
   const strict = readOptionalBoolean(tool['strict'], `${path}.strict`)
@@ -41,6 +50,38 @@ function readTool(entry: unknown, path: string): ToolDefinition {
     parameters,
     ...(strict !== undefined && { strict }),
     ...(cache && { cache }),
+  }
+}
+
+function readToolName(tool: Fields, path: string): string {
+  const name = readName(tool['name'], `${path}.name`)
+  if (!NAME.test(name)) refuse(`${path}.name`, 'must be 1 to 128 letters, digits, _ or -')
+  return name
+}
+
+/** Its schema is Anthropic's secret; Claude gets the client's own words. */
+function readClientTool(
+  tool: Fields,
+  { name, path }: { name: string; path: string },
+): ToolDefinition {
+  const client_tool = readText(tool['type'], `${path}.type`)
+  const kind = CLIENT_TOOL.exec(client_tool)?.[1]
+  if (kind === undefined) {
+    // Searches and containers of the provider cost extra, and other providers have none of them.
+    refuse(
+      `${path}.type`,
+      'must be "custom", or a tool that you run yourself: bash, text_editor, computer or memory',
+      'Tools that run at the provider are not available here.',
+    )
+  }
+  const cache = readCacheHint(tool['cache_control'], `${path}.cache_control`)
+  return {
+    name,
+    description: undefined,
+    parameters: { type: 'object' },
+    ...(cache && { cache }),
+    client_tool,
+    prompt_tokens: CLIENT_TOOL_TOKENS[kind] ?? 0,
   }
 }
 

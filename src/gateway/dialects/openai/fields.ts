@@ -32,7 +32,7 @@ export const OPENAI_FIELDS = fieldTable(
     'messages[].role': {
       openai: 'relay',
       all: 'translate',
-      note: 'instructions in mid-conversation move to the front; then it is named',
+      note: 'instructions in mid-conversation keep their place, as marked words of a user turn',
     },
     'messages[].name': { openai: 'relay', all: 'ignore' },
     'messages[].annotations': { openai: 'relay', all: 'ignore', isIdle: isEmpty },

@@ -1,5 +1,5 @@
-// Reads the `messages` of a chat completion. Instructions move to the front, results of tools become parts of
-// a user turn, as the neutral form has them.
+// Reads the `messages` of a chat completion. Instructions before the conversation stand apart, later ones and results
+// of tools become parts of a user turn, as the neutral form has them.
 
 import {
   type Fields,
@@ -15,7 +15,8 @@ import {
   readText,
   refuse,
 } from '../body-fields.ts'
-import type { AssistantPart, ChatMessage, TextPart, UserPart } from '../chat-types.ts'
+import type { AssistantPart, UserPart } from '../chat-types.ts'
+import { addInstructions, type Conversation } from '../conversation.ts'
 import { cacheOf, markLast, readAssistantContent, readTexts, readUserContent } from './parts.ts'
 import { readThoughts } from './thoughts.ts'
 
@@ -23,15 +24,6 @@ const MAX_MESSAGES = 10_000
 const MAX_CALLS = 256
 
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
-/** How instructions in mid-conversation are named, which only OpenAI takes in their place. */
-const PLACE_OF_INSTRUCTIONS = 'messages[].role'
-
-export type Conversation = {
-  system: TextPart[]
-  messages: ChatMessage[]
-  /** Whether instructions stood between or after what was said. */
-  moved: string[]
-}
 
 type Reading = Conversation & { call_ids: Set<string>; last_role: string }
 
@@ -41,7 +33,6 @@ export function parseMessages(value: unknown): Conversation {
   const reading: Reading = {
     system: [],
     messages: [],
-    moved: [],
     call_ids: new Set(),
     last_role: '',
   }
@@ -64,9 +55,7 @@ function addMessage(reading: Reading, { role, message, path }: RoleMessage): voi
     case 'developer': {
       const texts = readTexts(message['content'], `${path}.content`)
       if (cache) markLast(texts, cache)
-      // One by one: a spread of as many arguments as a client likes would overflow the stack.
-      for (const text of texts) reading.system.push(text)
-      if (texts.length > 0 && reading.messages.length > 0) reading.moved = [PLACE_OF_INSTRUCTIONS]
+      addInstructions(reading, texts)
       return
     }
     case 'user': {
@@ -108,10 +97,10 @@ function addToolResult(reading: Reading, message: Fields, path: string): void {
 }
 
 /** OpenAI answers a conversation of instructions alone; the others need somebody who speaks. */
-function withSomebodySpeaking({ system, messages, moved }: Conversation): Conversation {
-  if (messages.length > 0) return { system, messages, moved }
+function withSomebodySpeaking({ system, messages }: Conversation): Conversation {
+  if (messages.length > 0) return { system, messages }
   if (system.length > 0) {
-    return { system: [], messages: [{ role: 'user', content: system }], moved }
+    return { system: [], messages: [{ role: 'user', content: system }] }
   }
   return refuse('messages', 'must hold some content', 'Send at least one message with text.')
 }

@@ -231,6 +231,28 @@ test('instructions alone become what the user says, since only OpenAI answers to
   ])
 })
 
+test('instructions in the middle of a conversation stay there, in turns of their own', () => {
+  const { system, messages } = parse({
+    messages: [
+      { role: 'developer', content: 'Be brief.' },
+      { role: 'user', content: 'Hello' },
+      { role: 'system', content: 'Speak French.' },
+      { role: 'system', content: '' },
+    ],
+  })
+  assert.deepEqual(system, [{ kind: 'text', text: 'Be brief.' }])
+  assert.deepEqual(messages, [
+    { role: 'user', content: [{ kind: 'text', text: 'Hello' }] },
+    { role: 'user', content: [{ kind: 'text', text: 'Speak French.', instruction: true }] },
+  ])
+})
+
+test('-1 is what older LangChain sends for a top_p that is not set', () => {
+  const request = parse({ top_p: -1 })
+  assert.equal(request.top_p, undefined)
+  assert.equal('top_p' in request.original.body, false)
+})
+
 test('a choice of allowed tools offers only those', () => {
   const request = parse({
     tools: [WEATHER, { type: 'function', function: { name: 'now' } }],
@@ -470,12 +492,6 @@ test("Claude's thoughts come back with their proofs, and no others do", () => {
     },
     { role: 'assistant', content: [{ kind: 'text', text: 'Hm' }] },
   ])
-})
-
-test('instructions in mid-conversation are remembered as moved', () => {
-  const rule = { role: 'system', content: 'Be brief.' }
-  assert.equal(parse({ messages: [rule, ...HELLO] }).moved, undefined)
-  assert.deepEqual(parse({ messages: [...HELLO, rule] }).moved, ['messages[].role'])
 })
 
 const user = (part: unknown) => ({ messages: [{ role: 'user', content: [part] }] })

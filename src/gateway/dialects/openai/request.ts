@@ -29,7 +29,7 @@ const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as 
 export function parseOpenAiRequest(body: unknown): ChatRequest {
   const { fields, is_old } = modernise(readBody(body))
   const model = readName(fields['model'], 'model')
-  const { system, messages, moved } = parseMessages(fields['messages'])
+  const { system, messages } = parseMessages(fields['messages'])
   const cache = readCacheHint(fields['cache_control'], 'cache_control')
   if (cache) markLast(messages.at(-1)?.content ?? [], cache)
   const definitions = parseTools(fields['tools'])
@@ -53,7 +53,6 @@ export function parseOpenAiRequest(body: unknown): ChatRequest {
     stream,
     include_usage: stream && readIncludeUsage(fields),
     ignored: [],
-    ...(moved.length > 0 && { moved }),
     ...styleOf(fields, { is_old, definitions }),
     original: { dialect: 'openai', body: definitions.length > 0 ? fields : withoutTools(fields) },
   }

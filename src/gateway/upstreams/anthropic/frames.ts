@@ -1,11 +1,10 @@
 // Messages, whole or as events, as neutral events. Structured output that travelled as a tool call
 // comes out as text. Usage begins with the message and is overwritten at its end.
 
-import type { ApiError } from '../../../platform/errors.ts'
 import type { ChatEvent, StopReason } from '../../dialects/chat-types.ts'
-import { endedEarly, filtered, senseless } from '../error-mapping.ts'
+import { endedEarly, senseless } from '../error-mapping.ts'
 import type { FrameReader } from '../exchange.ts'
-import { type JsonRecord, listOf, recordOf, textOf } from '../json-values.ts'
+import { isRecord, type JsonRecord, listOf, recordOf, textOf } from '../json-values.ts'
 import { TextTemplate } from '../text-template.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { anthropicUsage, mergeAnthropicUsage } from './usage.ts'
@@ -17,6 +16,7 @@ const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   model_context_window_exceeded: 'length',
   stop_sequence: 'stop_sequence',
   tool_use: 'tool_calls',
+  // Paid for as reported, even where nothing was said before it.
   refusal: 'content_filter',
 }
 
@@ -29,10 +29,8 @@ type OpenTool = { index: number | undefined; input: JsonRecord; has_input: boole
 type State = AnthropicReaderOptions & {
   open_tool: OpenTool | undefined
   tool_calls: number
-  produced: boolean
   stopped: boolean
   usage: JsonRecord
-  failure: ApiError | undefined
 }
 
 export function createAnthropicReader(options: AnthropicReaderOptions): FrameReader {
@@ -40,16 +38,13 @@ export function createAnthropicReader(options: AnthropicReaderOptions): FrameRea
     ...options,
     open_tool: undefined,
     tool_calls: 0,
-    produced: false,
     stopped: false,
     usage: {},
-    failure: undefined,
   }
   const plain = new TextTemplate(textDelta)
   return {
     readChunk(event, data) {
       const events = readEvent(state, event)
-      state.produced ||= events.some(isOutput)
       const text = textDelta(event)
       if (typeof text === 'string' && text !== '') plain.learn(data, text)
       return events
@@ -60,9 +55,6 @@ export function createAnthropicReader(options: AnthropicReaderOptions): FrameRea
     },
     readWhole: (message) => readWhole(state, message),
     isEnd: (data) => MESSAGE_STOP.test(data),
-    check() {
-      if (state.failure !== undefined) throw state.failure
-    },
     checkEnd() {
       if (!state.stopped) throw endedEarly('anthropic')
     },
@@ -104,7 +96,6 @@ function readWhole(state: State, message: JsonRecord): ChatEvent[] {
   for (const item of listOf(message['content'])) {
     events.push(...openBlock(state, recordOf(item)), ...closeBlock(state))
   }
-  state.produced = events.some(isOutput)
   events.push(...readUsage(state, message['usage']), ...readStop(state, message))
   return events
 }
@@ -192,23 +183,16 @@ function readStop(state: State, record: JsonRecord): ChatEvent[] {
   const said = textOf(record['stop_reason'])
   if (said === '' || state.stopped) return []
   state.stopped = true
-  if (said === 'refusal' && !state.produced) {
-    state.failure = filtered('anthropic', 'the model refused to answer')
-    return []
-  }
   const unwrapped = said === 'tool_use' && state.json_tool !== undefined && state.tool_calls === 0
   const reason = unwrapped ? 'end' : (STOP_REASONS[said] ?? 'end')
   const sequence = record['stop_sequence']
   const stop_sequence = typeof sequence === 'string' ? sequence : null
-  return [{ kind: 'stop', choice: 0, reason, stop_sequence }]
+  const details = isRecord(record['stop_details']) ? { details: record['stop_details'] } : {}
+  return [{ kind: 'stop', choice: 0, reason, stop_sequence, ...details }]
 }
 
 function readUsage(state: State, reported: unknown): ChatEvent[] {
   state.usage = mergeAnthropicUsage(state.usage, reported)
   const usage = anthropicUsage(state.usage)
   return usage === undefined ? [] : [{ kind: 'usage', usage, raw: state.usage }]
-}
-
-function isOutput({ kind }: ChatEvent): boolean {
-  return kind === 'text' || kind === 'tool_call' || kind === 'thinking' || kind === 'refusal'
 }

@@ -9,6 +9,7 @@ import type {
   UserPart,
 } from '../../dialects/chat-types.ts'
 import { refuse } from '../capabilities.ts'
+import { spokenText } from '../instructions.ts'
 import { given, isRecord, type JsonRecord } from '../json-values.ts'
 import { fitToolId, type ToolNames } from '../tool-names.ts'
 
@@ -87,7 +88,7 @@ function userBlocks(parts: readonly UserPart[]): JsonRecord[] {
 function contentBlock(part: Exclude<UserPart, { kind: 'tool_result' }>): JsonRecord[] {
   switch (part.kind) {
     case 'text':
-      return textBlock(part)
+      return textBlock(part.instruction ? { ...part, text: spokenText(part) } : part)
     case 'image': {
       const source = imageSource(part.source)
       return [given({ type: 'image', source, cache_control: cacheControl(part.cache) })]

@@ -9,6 +9,7 @@ import type {
   UserPart,
 } from '../../dialects/chat-types.ts'
 import { refuse } from '../capabilities.ts'
+import { spokenText } from '../instructions.ts'
 import { given, isRecord, type JsonRecord } from '../json-values.ts'
 import type { ToolNames } from '../tool-names.ts'
 
@@ -103,7 +104,7 @@ function functionResponse({ content, is_error }: ToolResult, name: string): Json
 }
 
 function contentPart(part: Exclude<UserPart, { kind: 'tool_result' }>): JsonRecord[] {
-  if (part.kind === 'text') return textPart(part)
+  if (part.kind === 'text') return textPart({ text: spokenText(part) })
   return [mediaPart(part.source, part.kind === 'image' ? 'image/jpeg' : 'application/pdf')]
 }
 

@@ -5,6 +5,7 @@ import type { ChatModel } from '../../../catalog/models.ts'
 import type { AssistantPart, MediaSource, TextPart, UserPart } from '../../dialects/chat-types.ts'
 import { refuse, refuseField } from '../capabilities.ts'
 import type { Asked, CallTerms, Draft } from '../contract.ts'
+import { instructionsOf } from '../instructions.ts'
 import { given, isRecord, type JsonRecord, listOf, recordOf } from '../json-values.ts'
 import { familyOf } from '../model-family.ts'
 import { fitToolId, type ToolNames } from '../tool-names.ts'
@@ -114,11 +115,13 @@ function translateMessages({ request, model }: Asked, names: ToolNames): JsonRec
   const role = reasons(model) ? 'developer' : 'system'
   return [
     ...(system.length > 0 ? [{ role, content: system.map(textPart) }] : []),
-    ...request.messages.flatMap((message) =>
-      message.role === 'user'
-        ? userMessages(message.content)
-        : assistantMessages(message.content, names),
-    ),
+    ...request.messages.flatMap((message) => {
+      if (message.role === 'assistant') return assistantMessages(message.content, names)
+      const instructions = instructionsOf(message.content)
+      return instructions
+        ? [{ role, content: instructions.map(textPart) }]
+        : userMessages(message.content)
+    }),
   ]
 }
 
