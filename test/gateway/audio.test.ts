@@ -53,7 +53,7 @@ function wav(seconds: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat([head, data]))
 }
 
-function form(fields: Record<string, string>, file: Blob | undefined = undefined, name = 'a.wav') {
+function form(fields: Record<string, string>, file?: Blob, name = 'a.wav') {
   const data = new FormData()
   // The file first, as OpenAI's client sends it: nobody knows the model yet.
   if (file) data.set('file', file, name)
@@ -252,7 +252,7 @@ describe('a transcript', () => {
       model: SCRIBE,
       response_format: 'text',
     })
-    assert.equal(String(text).trim(), json.text)
+    assert.equal(text.trim(), json.text)
     const { posted, held } = await balanceOf(gateway, account_id)
     assert.deepEqual([posted, held], [10_000_000n - 5n * cost(3), 0n])
   })

@@ -1,7 +1,7 @@
 // /v1/audio: speech, sound effects, transcripts and voices, for the payer of the call or for a linked user.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { type PayerParts, resolvePayer } from '../../access/payer.ts'
 import { callerOf, type RoutePolicy } from '../../http/access.ts'
 import { EventStream } from '../../http/event-stream.ts'
@@ -45,8 +45,6 @@ const POLICY = {
   ],
 } as const satisfies RoutePolicy
 
-const UserPath = Type.Object({ external_user_id: Type.String() })
-
 type Handler = (
   parts: AudioRouteParts,
   call: AudioCall,
@@ -73,78 +71,80 @@ export function audioRoutes(app: App, parts: AudioRouteParts): void {
     async () => ({ object: 'list' as const, data: await voices.read(requireElevenlabs(parts)) }),
   )
   const voices = new VoiceList(parts.clock)
-  made(app, parts, { name: 'speech', body: SpeechBody, summary: 'Text to speech' }, answerSpeech)
-  made(
-    app,
-    parts,
-    { name: 'sound-effects', body: SoundBody, summary: 'Sound effects' },
-    answerSound,
+  const answerWith = (endpoint: Endpoint, handler: Handler) => {
+    return (request: FastifyRequest, reply: FastifyReply) =>
+      answer(parts, { endpoint, handler }, request, reply)
+  }
+  const speech = { operationId: 'speech', summary: 'Text to speech', body: SpeechBody }
+  app.post('/v1/audio/speech', made(speech), answerWith('/v1/audio/speech', answerSpeech))
+  app.post(
+    '/v1/users/:external_user_id/audio/speech',
+    made(forUser(speech)),
+    answerWith('/v1/users/:external_user_id/audio/speech', answerSpeech),
   )
-  transcriptionRoutes(app, parts)
+  const sound = { operationId: 'sound_effects', summary: 'Sound effects', body: SoundBody }
+  app.post(
+    '/v1/audio/sound-effects',
+    made(sound),
+    answerWith('/v1/audio/sound-effects', answerSound),
+  )
+  app.post(
+    '/v1/users/:external_user_id/audio/sound-effects',
+    made(forUser(sound)),
+    answerWith('/v1/users/:external_user_id/audio/sound-effects', answerSound),
+  )
+  const heard = { operationId: 'transcription', summary: 'Speech to text' }
+  app.post(
+    '/v1/audio/transcriptions',
+    uploaded(heard),
+    answerWith('/v1/audio/transcriptions', answerTranscription),
+  )
+  app.post(
+    '/v1/users/:external_user_id/audio/transcriptions',
+    uploaded(forUser(heard)),
+    answerWith('/v1/users/:external_user_id/audio/transcriptions', answerTranscription),
+  )
 }
 
-function made(
-  app: App,
-  parts: AudioRouteParts,
-  route: {
-    name: 'speech' | 'sound-effects'
-    body: ReturnType<typeof Type.Object>
-    summary: string
-  },
-  handler: Handler,
-): void {
-  for (const root of ['/v1', '/v1/users/:external_user_id'] as const) {
-    const is_user = root !== '/v1'
-    const endpoint: Endpoint = `${root}/audio/${route.name}`
-    app.post(
-      endpoint,
-      {
-        config: POLICY,
-        bodyLimit: BODY_LIMIT_BYTES,
-        validatorCompiler: acceptAll,
-        schema: {
-          tags: ['Audio'],
-          operationId: `${is_user ? 'user_' : ''}${route.name.replace('-', '_')}`,
-          summary: route.summary + (is_user ? ' billed to a linked user' : ''),
-          description: AUDIO_DESCRIPTION,
-          ...(is_user && { params: UserPath }),
-          body: route.body,
-        },
-      },
-      (request, reply) => answer(parts, endpoint, request, reply, handler),
-    )
+type Described = { operationId: string; summary: string; body?: TSchema; params?: TSchema }
+
+function forUser(route: Described): Described {
+  const { operationId, summary } = route
+  return {
+    ...route,
+    operationId: `user_${operationId}`,
+    summary: `${summary} billed to a linked user`,
+    params: Type.Object({ external_user_id: Type.String() }),
   }
 }
 
-function transcriptionRoutes(app: App, parts: AudioRouteParts): void {
-  for (const root of ['/v1', '/v1/users/:external_user_id'] as const) {
-    const is_user = root !== '/v1'
-    const endpoint: Endpoint = `${root}/audio/transcriptions`
-    app.post(
-      endpoint,
-      {
-        config: { ...POLICY, accepts_upload: true },
-        validatorCompiler: acceptAll,
-        schema: {
-          tags: ['Audio'],
-          operationId: `${is_user ? 'user_' : ''}transcription`,
-          summary: `Speech to text${is_user ? ' billed to a linked user' : ''}`,
-          description: TRANSCRIPT_DESCRIPTION,
-          consumes: ['multipart/form-data'],
-          ...(is_user && { params: UserPath }),
-        },
-      },
-      (request, reply) => answer(parts, endpoint, request, reply, answerTranscription),
-    )
+function made(route: Described) {
+  return {
+    config: POLICY,
+    bodyLimit: BODY_LIMIT_BYTES,
+    validatorCompiler: acceptAll,
+    schema: { tags: ['Audio'], description: AUDIO_DESCRIPTION, ...route },
+  }
+}
+
+function uploaded(route: Described) {
+  return {
+    config: { ...POLICY, accepts_upload: true },
+    validatorCompiler: acceptAll,
+    schema: {
+      tags: ['Audio'],
+      description: TRANSCRIPT_DESCRIPTION,
+      consumes: ['multipart/form-data'],
+      ...route,
+    },
   }
 }
 
 async function answer(
   parts: AudioRouteParts,
-  endpoint: Endpoint,
+  { endpoint, handler }: { endpoint: Endpoint; handler: Handler },
   request: FastifyRequest,
   reply: FastifyReply,
-  handler: Handler,
 ): Promise<unknown> {
   const payer = await resolvePayer(parts, request)
   const caller = callerOf(request)

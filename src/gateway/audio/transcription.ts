@@ -173,5 +173,5 @@ function toForm({ file, model, language, temperature }: TranscriptionRequest): P
 
 /** A name is the client's, and a line break in it would begin a header of its own. */
 function plainName(name: string): string {
-  return name.replaceAll(/[^\w.\/[\]:= +-]/g, '_').slice(0, 200) || 'audio'
+  return name.replaceAll(/[^\w./[\]:= +-]/g, '_').slice(0, 200) || 'audio'
 }

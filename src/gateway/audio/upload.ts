@@ -89,7 +89,7 @@ async function readParts(
     if (is_cut) fault ??= badForm(`The field ${name.slice(0, 64)} is too long.`)
     fields.set(name, [...(fields.get(name) ?? []), value])
   })
-  parser.on('file', (name, stream, file_name, _encoding, media_type) => {
+  parser.on('file', (...[name, stream, file_name, , media_type]) => {
     if (name !== 'file' || writing) {
       stream.resume()
       return
