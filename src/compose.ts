@@ -26,6 +26,7 @@ import { createMailer } from './platform/mail.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
 import { SecretBox } from './platform/secret-box.ts'
 import { readSecretKeys } from './secrets-key.ts'
+import { FailedCalls } from './usage/failed-calls.ts'
 import { CallLedger } from './wallet/lanes/call-ledger.ts'
 import { createWebhookClient } from './webhooks/client.ts'
 import { Dispatcher } from './webhooks/dispatcher.ts'
@@ -91,6 +92,7 @@ export function compose(options: ComposeOptions) {
     growth: { wait_ms: GROWTH_WAIT_MS },
     running: new RunningCalls(),
     price_lists: new PriceLists(db, clock),
+    failed_calls: new FailedCalls((count) => metrics.failed_calls_dropped.inc(count)),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
     lifecycle: createLifecycle(),
@@ -104,6 +106,9 @@ export function compose(options: ComposeOptions) {
 
 export async function closeParts(parts: Parts): Promise<void> {
   await Promise.all([parts.call_ledger.stop(), parts.dispatcher.stop()])
+  await parts.failed_calls.flush(parts.db).catch((error: unknown) => {
+    parts.log.warn({ err: error }, 'failed calls of the last second are not in the record')
+  })
   await parts.feed.stop()
   await parts.limits.close()
   parts.mailer.close()

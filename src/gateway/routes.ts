@@ -7,12 +7,13 @@ import { callerOf, type RoutePolicy } from '../http/access.ts'
 import { EventStream } from '../http/event-stream.ts'
 import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
+import { mintWalletId } from '../wallet/bucket.ts'
 import { completeChat, streamChat } from './chat.ts'
 import { anthropicDialect } from './dialects/anthropic/dialect.ts'
 import { parseTokenCount } from './dialects/anthropic/request.ts'
 import { openAiDialect } from './dialects/openai/dialect.ts'
+import { type AskedCall, planOrNote } from './failures.ts'
 import { type ChatCall, type ChatParts, requireChatModel } from './order.ts'
-import { planCall } from './plan.ts'
 import { promptTokens } from './prompt-size.ts'
 import type { RunningCalls } from './running-calls.ts'
 
@@ -179,23 +180,25 @@ async function answerChat(
 ): Promise<FastifyReply> {
   const chat = dialect.parse(request.body, request.headers)
   const payer = resolvePayerInMemory(parts, request) ?? (await resolvePayer(parts, request))
-  const plan = planCall(parts, { dialect, request: chat, payer })
+  const caller = callerOf(request)
+  const asked: AskedCall = {
+    id: mintWalletId(payer.account_id, parts.clock.now()),
+    began_at: performance.now(),
+    endpoint,
+    dialect,
+    request: chat,
+    payer,
+    key: caller.kind === 'key' ? caller : null,
+    request_id: request.id,
+  }
+  reply.header('x-svc-generation-id', asked.id)
+  const plan = planOrNote(parts, asked)
   reply.header('x-svc-upstream-model', plan.model.upstream_id)
   if (plan.ignored.length > 0) reply.header('x-svc-ignored-fields', plan.ignored.join(', '))
   const client = new EventStream(reply)
-  const caller = callerOf(request)
   const running = parts.running.begin()
   try {
-    const call: ChatCall = {
-      endpoint,
-      dialect,
-      request: chat,
-      plan,
-      key: caller.kind === 'key' ? caller : null,
-      payer,
-      request_id: request.id,
-      running,
-    }
+    const call: ChatCall = { ...asked, plan, running }
     if (chat.stream) {
       await streamChat(parts, call, client)
       return reply

@@ -160,7 +160,8 @@ export const COUNT_STRAY_ROWS = statement<{ count: bigint }>(
      (select count(*) from journal_default where bucket = any ($1::smallint[]))
      + (select count(*) from usage_event_default where bucket = any ($1::smallint[]))
      + (select count(*) from developer_earning_default where bucket = any ($1::smallint[]))
-     + (select count(*) from outbox_default where bucket = any ($1::smallint[])) as count`,
+     + (select count(*) from outbox_default where bucket = any ($1::smallint[]))
+     + (select count(*) from failed_call_default where bucket = any ($1::smallint[])) as count`,
 )
 
 export type StatementRow = {
