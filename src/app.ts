@@ -25,6 +25,8 @@ import { payoutEventHandlers } from './payouts/event-handlers.ts'
 import { stripeEventRoutes } from './payouts/event-routes.ts'
 import { topupEventHandlers } from './topups/event-handlers.ts'
 import { topupRoutes } from './topups/routes.ts'
+import { accountRoutes } from './usage/account-routes.ts'
+import { callRoutes } from './usage/call-routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
@@ -75,7 +77,9 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   listenRoutes(app, webhook_parts)
   deliveryRoutes(app, { ...parts, wakeSenders: parts.delivery_wake.wake })
   moneyRoutes(app, parts, account_parts.wakeMailSender)
+  accountRoutes(app, parts)
   usageRoutes(app, parts)
+  callRoutes(app, parts)
   earningsRoutes(app, parts)
   catalogRoutes(app, parts)
   gatewayRoutes(app, { ...parts, public_url, ledger: () => parts.call_ledger })
