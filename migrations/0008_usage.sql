@@ -50,5 +50,17 @@ create table usage_hour (
     (owner_id, grain, hour, model, key_id, client_id, external_user_id, billing_mode, status, error_code)
 ) with (fillfactor = 70);
 
+-- What each account used through each app, by the month (UTC).
+create table app_usage (
+  month date not null,
+  credits bigint not null,
+  markup_credits bigint not null,
+  requests bigint not null,
+  last_used_at timestamptz not null,
+  account_id uuid not null,
+  client_id text not null,
+  primary key (client_id, account_id, month)
+) with (fillfactor = 70);
+
 insert into event_cursor (reader, done, done_at, after_xid, after_id)
 values ('usage', pg_current_snapshot(), now(), '0', 0);

@@ -14,6 +14,7 @@ import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { appRoutes } from './oauth/app-routes.ts'
+import { appUserRoutes } from './oauth/app-user-routes.ts'
 import { authorizeRoutes } from './oauth/authorize-routes.ts'
 import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
@@ -62,6 +63,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     rate_limit_per_minute: config.RATE_LIMIT_PER_MINUTE,
   })
   appRoutes(app, { ...parts, apps_per_account_max: config.APPS_PER_ACCOUNT_MAX })
+  appUserRoutes(app, parts)
   signInRoutes(app, account_parts)
   authorizeRoutes(app, account_parts)
   protocolRoutes(app, account_parts)

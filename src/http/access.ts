@@ -105,7 +105,8 @@ export type TokenPrincipal = {
   /** What is granted and still allowed to the app. */
   readonly scopes: readonly string[]
   readonly markup_bps: number
-  readonly monthly_cap_credits: bigint | null
+  readonly cap_credits: bigint | null
+  readonly cap_period: 'day' | 'month'
   readonly expires_at: Date
 }
 

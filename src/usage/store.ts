@@ -30,7 +30,7 @@ export const READ_ONE_SNAPSHOT: Statement<object> = {
 }
 export const KEEP_SUMS: Statement<object> = {
   name: 'usage.keep_sums',
-  text: 'lock table usage_hour in share row exclusive mode',
+  text: 'lock table usage_hour, app_usage in share row exclusive mode',
 }
 export const LIFT_TIME_LIMIT: Statement<object> = {
   name: 'usage.lift_time_limit',

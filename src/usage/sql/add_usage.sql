@@ -20,4 +20,15 @@ begin
     cached_input_tokens = h.cached_input_tokens + excluded.cached_input_tokens,
     cache_write_tokens = h.cache_write_tokens + excluded.cache_write_tokens,
     output_tokens = h.output_tokens + excluded.output_tokens;
+
+  insert into app_usage as a (client_id, account_id, month, credits, markup_credits, requests, last_used_at)
+  select f.client_id, f.wallet_id, date_trunc('month', f.at at time zone 'UTC')::date, sum(f.credits),
+    sum(f.markup_credits), count(*), max(f.at)
+  from unnest(p_facts) f
+  where f.client_id is not null
+  group by 1, 2, 3
+  order by 1, 2, 3
+  on conflict (client_id, account_id, month) do update
+  set credits = a.credits + excluded.credits, markup_credits = a.markup_credits + excluded.markup_credits,
+    requests = a.requests + excluded.requests, last_used_at = greatest(a.last_used_at, excluded.last_used_at);
 end $$;

@@ -8,6 +8,7 @@ begin
   select coalesce((max(month) + interval '1 month') at time zone 'UTC', '-infinity') into kept_until
   from ledger_seal where archived_at is not null;
   delete from usage_hour where hour >= kept_until;
+  delete from app_usage where month >= (kept_until at time zone 'UTC')::date;
   select least(
       (select min(at) from usage_event where bucket = any (p_buckets) and at >= kept_until),
       (select min(at) from failed_call where bucket = any (p_buckets) and at >= kept_until)),
