@@ -22,7 +22,7 @@ import { Db } from './platform/db.ts'
 import { createHttpClient } from './platform/http-client.ts'
 import { type Forgetful, InvalidationFeed } from './platform/invalidation.ts'
 import type { Log } from './platform/log.ts'
-import { createMailer } from './platform/mail.ts'
+import { createMailer, type Mailer } from './platform/mail.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
 import { SecretBox } from './platform/secret-box.ts'
 import { readSecretKeys } from './secrets-key.ts'
@@ -96,11 +96,7 @@ export function compose(options: ComposeOptions) {
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
     lifecycle: createLifecycle(),
-    mailer: createMailer({
-      smtp_url: config.SMTP_URL,
-      from: config.MAIL_FROM,
-      folder: path.join(config.DATA_DIR, 'mail'),
-    }),
+    mailer: composeMailer(config),
   }
 }
 
@@ -114,6 +110,14 @@ export async function closeParts(parts: Parts): Promise<void> {
   parts.mailer.close()
   await Promise.all([parts.http_client.close(), parts.webhook_client.close()])
   await Promise.all([parts.db.close(), parts.feed_db.close()])
+}
+
+function composeMailer(config: Config): Mailer {
+  return createMailer({
+    smtp_url: config.SMTP_URL,
+    from: config.MAIL_FROM,
+    folder: path.join(config.DATA_DIR, 'mail'),
+  })
 }
 
 /** Undefined: nobody can be paid, and nobody can top up. */

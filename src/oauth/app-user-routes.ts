@@ -65,10 +65,16 @@ export function appUserRoutes(app: App, parts: { db: Db; clock: Clock }): void {
   )
 }
 
-function presentUser({ id: _, ...row }: AppUserRow) {
+function presentUser(row: AppUserRow) {
   return {
-    ...row,
+    user_id: row.user_id,
+    external_user_ids: row.external_user_ids,
     cap_credits: nullableCredits(row.cap_credits),
+    cap_period: row.cap_period,
+    spent_credits: row.spent_credits,
+    spent_total_credits: row.spent_total_credits,
+    earned_credits: row.earned_credits,
+    requests: row.requests,
     last_used_at: row.last_used_at?.toISOString() ?? null,
     connected_at: row.connected_at.toISOString(),
   }

@@ -97,11 +97,9 @@ export function presentCall(call: Call) {
 }
 
 /** Everything that is one value; prices have a column each. */
-export const CSV_COLUMNS = [
-  ...Object.keys(CallDescription.properties).flatMap((name) =>
-    name === 'prices' ? Object.keys(Prices.properties).map((price) => `${price}_price`) : [name],
-  ),
-]
+export const CSV_COLUMNS = Object.keys(CallDescription.properties).flatMap((name) =>
+  name === 'prices' ? Object.keys(Prices.properties).map((price) => `${price}_price`) : [name],
+)
 
 export function callCells(call: Call): Cell[] {
   const { prices, ignored_fields, ...values } = presentCall(call)

@@ -10,6 +10,14 @@ import { longCacheWrites, pricesOf } from './prices.ts'
 export const ENDED_BY = ['provider', 'client', 'service', 'credits', 'gateway'] as const
 export type EndedBy = (typeof ENDED_BY)[number]
 
+/** By the outcome of the call; all others the provider ended. */
+const ENDED: ReadonlyMap<string, EndedBy> = new Map([
+  ['client_left', 'client'],
+  ['service_stopped', 'service'],
+  ['out_of_credits', 'credits'],
+  ['refused', 'gateway'],
+])
+
 /** `millionths` of a credit: their sum is rounded up once. */
 export type ReceiptLine = { bucket: string; tokens: number; price: number; millionths: bigint }
 
@@ -24,7 +32,7 @@ export async function readReceipt(
   const row = await findCall(db, id)
   const call = row && visibleTo(principal, row)
   if (!call) throw new ApiError('not_found', { message: 'You have no call of that id.' })
-  return { call, lines: linesOf(call), ended_by: endedBy(call) }
+  return { call, lines: linesOf(call), ended_by: ENDED.get(call.outcome ?? '') ?? 'provider' }
 }
 
 function visibleTo(principal: Principal, row: CallRow): Call | undefined {
@@ -62,19 +70,4 @@ function linesOf(call: Call): ReceiptLine[] {
     ...(long_writes > 0 ? [line('cache_write_1h', long_writes, prices.cache_write_1h)] : []),
     line('output', call.output_tokens, prices.output),
   ]
-}
-
-function endedBy({ outcome }: Call): EndedBy {
-  switch (outcome) {
-    case 'client_left':
-      return 'client'
-    case 'service_stopped':
-      return 'service'
-    case 'out_of_credits':
-      return 'credits'
-    case 'refused':
-      return 'gateway'
-    default:
-      return 'provider'
-  }
 }
