@@ -1,4 +1,4 @@
--- What was used, by the hour (UTC), for whoever may see it: the account that paid and the developer whose app or key it
+-- What was used, by the hour and by the day (UTC), for whoever may see it: the account that paid and the developer whose app or key it
 -- was. docs/decisions/0029 says why the sums are exact at any instant.
 
 create type usage_status as enum ('ok', 'cut', 'failed');
@@ -24,6 +24,7 @@ create type usage_fact as (
 
 -- Calls with an external user are in it twice, so that whoever does not ask by user adds up no row for each of them:
 -- grain 0 has calls without one, 1 those with one together, 2 those of each user. 0 and 1 are all calls, and so are 0 and 2.
+-- Grains 3, 4 and 5 are the same by the day, whose beginning `hour` then is: a year of days is read as fast as two weeks of hours.
 create table usage_hour (
   hour timestamptz not null,
   credits bigint not null,

@@ -150,7 +150,7 @@ function summaryRoute(app: App, parts: { db: Db; clock: Clock }): void {
         operationId: 'usage_summary',
         summary: 'Calls added up by time and group',
         description:
-          'Exact at any instant. `from` and `to` are moved outwards to whole hours (UTC), and the reply says where; without them, the last 30 days. At most 31 days by the hour, 366 by the day.',
+          'Exact at any instant. `from` and `to` are moved outwards to whole hours (UTC), and the reply says where; without them, the last 30 days, or 2 by the hour. At most 31 days by the hour, 366 by the day.',
         querystring: Type.Object({
           ...Filters,
           interval: Type.Enum([...INTERVALS], { default: 'day' }),

@@ -31,47 +31,37 @@ const MEASURES = [
   'output_tokens',
 ] as const
 
-const ASKED_FOR = `h.owner_id = $1::uuid
-       and h.grain = any ($2::smallint[])
-       and h.hour >= $3::timestamptz
-       and h.hour < $4::timestamptz
-       and ($5::text is null or h.model = $5::text)
-       and ($6::uuid is null or h.key_id = $6::uuid)
-       and ($7::text is null or h.client_id = $7::text)
-       and ($8::text is null or h.external_user_id = $8::text)
-       and ($9::usage_status is null or h.status = $9::usage_status)
-       and ($10::billing_mode is null or h.billing_mode = $10::billing_mode)`
-
 // Groups beyond $13 are one: however many there are, the answer is short and its cells add up.
 export const SUM_USAGE = statement<CellRow>(
   'usage.sum_usage',
-  `with calls as (
-     select * from usage_hour h where ${ASKED_FOR}
-     union all
-     select * from usage_shares(unfolded_usage($14::smallint[])) h where ${ASKED_FOR}
-   ), cells as (
-     select date_trunc($11::text, h.hour, 'UTC') as start,
-       case $12::text
-         when 'model' then h.model
-         when 'key' then h.key_id::text
-         when 'app' then h.client_id
-         when 'external_user' then h.external_user_id
-         when 'error' then h.error_code
-       end as "group",
-       ${MEASURES.map((name) => `sum(h.${name})::bigint as ${name}`).join(', ')}
-     from calls h
-     group by 1, 2
+  `with cells as (
+     select *
+     from usage_cells(
+       p_owner_id => $1::uuid,
+       p_grains => $2::smallint[],
+       p_froms => $3::timestamptz[],
+       p_tos => $4::timestamptz[],
+       p_model => $5::text,
+       p_key_id => $6::uuid,
+       p_client_id => $7::text,
+       p_external_user_id => $8::text,
+       p_status => $9::usage_status,
+       p_billing_mode => $10::billing_mode,
+       p_interval => $11::text,
+       p_group_by => $12::text,
+       p_buckets => $14::smallint[]
+     )
    ), ranked as (
-     select "group", row_number() over (order by sum(credits) desc, sum(requests) desc, "group") as rank
+     select label, row_number() over (order by sum(credits) desc, sum(requests) desc, label) as rank
      from cells
-     group by "group"
+     group by label
    )
    select c.start,
-     case when r.rank <= $13::integer then c."group" end as "group",
+     case when r.rank <= $13::integer then c.label end as "group",
      r.rank > $13::integer as is_other,
      ${MEASURES.map((name) => `sum(c.${name})::bigint as ${name}`).join(', ')}
    from cells c
-   join ranked r on r."group" is not distinct from c."group"
+   join ranked r on coalesce(r.label, '') = coalesce(c.label, '') and (r.label is null) = (c.label is null)
    group by 1, 2, 3
    order by 1, 3, sum(c.credits) desc, 2`,
 )
