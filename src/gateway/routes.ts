@@ -211,6 +211,6 @@ async function answerChat(
 }
 
 const CHAT_DESCRIPTION =
-  'OpenAI’s format for every chat model. The reply carries `svc`: what it cost and the balance before and after. A stream ends with `data: [DONE]` and one more line with the same numbers. With `X-Svc-User`, or with an OAuth access token, the user pays.'
+  'OpenAI’s format for every chat model. The reply carries `svc`: what it cost and the balance before and after. A stream ends with `data: [DONE]` and one more line with the same numbers. With `X-Svc-User`, or with an OAuth access token, the user pays. `X-Svc-Generation-Id` names the call for `GET /v1/generations/:id`.'
 const MESSAGES_DESCRIPTION =
-  'Anthropic’s Messages format for every chat model. The reply carries `svc`; a stream ends with the event `svc_usage`.'
+  'Anthropic’s Messages format for every chat model. The reply carries `svc`; a stream ends with the event `svc_usage`. `X-Svc-Generation-Id` names the call for `GET /v1/generations/:id`.'
