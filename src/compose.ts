@@ -6,6 +6,7 @@ import { openCatalog } from './catalog-settings.ts'
 import type { Config } from './config.ts'
 import { DELIVERIES_CHANNEL, EVENTS_CHANNEL, Wake } from './events/wake.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
+import { IdempotentCalls } from './gateway/idempotency/idempotent-calls.ts'
 import { ModelWatch } from './gateway/model-watch.ts'
 import { PriceLists } from './gateway/price-lists.ts'
 import { createElevenlabs, createProviders } from './gateway/providers.ts'
@@ -62,6 +63,13 @@ export function compose(options: ComposeOptions) {
   const dispatcher = new Dispatcher({ db, client: webhook_client, secret_box, clock, log, metrics })
   const event_wake = new Wake(db, EVENTS_CHANNEL)
   const credentials = composeCredentials(options, { db: feed_db, metrics, others: [dispatcher] })
+  const call_ledger = new CallLedger({
+    url: options.database_url,
+    folder: path.join(config.DATA_DIR, 'unposted'),
+    log,
+    metrics,
+    onSettled: event_wake.wake,
+  })
   return {
     config,
     log,
@@ -82,12 +90,12 @@ export function compose(options: ComposeOptions) {
     ...composeProcessor(config),
     upload_folder: path.join(config.DATA_DIR, 'uploads'),
     drains: { open: 0 },
-    call_ledger: new CallLedger({
-      url: options.database_url,
-      folder: path.join(config.DATA_DIR, 'unposted'),
+    call_ledger,
+    idempotent_calls: new IdempotentCalls({
+      db,
+      clock,
       log,
-      metrics,
-      onSettled: event_wake.wake,
+      readNodeId: () => call_ledger.node_id,
     }),
     growth: { wait_ms: GROWTH_WAIT_MS },
     running: new RunningCalls(),

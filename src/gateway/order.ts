@@ -7,7 +7,6 @@ import type { KeyPrincipal } from '../http/access.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { mintWalletId } from '../wallet/bucket.ts'
 import type { Endpoint, Hold } from '../wallet/holds.ts'
 import type { CallLedger } from '../wallet/lanes/call-ledger.ts'
 import type { SpendLimit } from '../wallet/spend-limits.ts'
@@ -16,6 +15,7 @@ import { cacheWrites } from './dialects/cache-hints.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { type GrowthTerms, mayGrow } from './hold-growth.ts'
+import type { Claim } from './idempotency/claim.ts'
 import { outputLimit } from './output-limit.ts'
 import type { Plan } from './plan.ts'
 import type { PriceLists } from './price-lists.ts'
@@ -41,6 +41,8 @@ export type ChatParts = {
 }
 
 export type ChatCall = {
+  /** Of the hold, the usage row and the generation. */
+  id: string
   endpoint: Endpoint
   dialect: Dialect
   request: ChatRequest
@@ -51,6 +53,8 @@ export type ChatCall = {
   request_id: string
   /** Says when the provider's work has to end because this process does. */
   running: RunningCall
+  /** Set where the client sent an Idempotency-Key. */
+  claim?: Claim | undefined
 }
 
 export type Order = Plan & {
@@ -79,7 +83,7 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
   const withMarkup = (cost: bigint) => cost + markupOf(cost, payer.markup_bps)
   const placed_at = parts.clock.now()
   const hold = await parts.ledger().hold({
-    id: mintWalletId(payer.account_id, placed_at),
+    id: call.id,
     wallet_id: payer.account_id,
     min_credits: withMarkup(quoteMinimum(model, wanted)),
     max_credits: withMarkup(quoteMaximum(model, wanted)),

@@ -7,19 +7,29 @@ import { callerOf, type RoutePolicy } from '../http/access.ts'
 import { EventStream } from '../http/event-stream.ts'
 import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
+import { mintWalletId } from '../wallet/bucket.ts'
 import { completeChat, streamChat } from './chat.ts'
 import { requireChatModel } from './chat-model.ts'
 import { anthropicDialect } from './dialects/anthropic/dialect.ts'
 import { parseTokenCount } from './dialects/anthropic/request.ts'
 import { openAiDialect } from './dialects/openai/dialect.ts'
+import {
+  answerOnce,
+  digestJson,
+  hasKey,
+  IdempotencyHeader,
+  type OnceParts,
+} from './idempotency/answer-once.ts'
+import { replayChat, type StreamTerms } from './idempotency/replay.ts'
 import type { ChatCall, ChatParts } from './order.ts'
 import { planCall } from './plan.ts'
 import { promptTokens } from './prompt-size.ts'
 import type { RunningCalls } from './running-calls.ts'
 
-export type GatewayParts = ChatParts & PayerParts & { running: RunningCalls }
+export type GatewayParts = ChatParts & PayerParts & OnceParts & { running: RunningCalls }
 
 const BODY_LIMIT_BYTES = 10 * 1024 * 1024
+const JSON_TYPE = 'application/json; charset=utf-8'
 
 const POLICY = {
   access: 'caller',
@@ -67,7 +77,12 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
       config: POLICY,
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
-      schema: { ...chat, operationId: 'chat_completion', body: ChatBody },
+      schema: {
+        ...chat,
+        operationId: 'chat_completion',
+        headers: IdempotencyHeader,
+        body: ChatBody,
+      },
     },
     (request, reply) =>
       answerChat(
@@ -88,6 +103,7 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
         summary: 'Chat completion billed to a linked user',
         operationId: 'user_chat_completion',
         params: Type.Object({ external_user_id: Type.String() }),
+        headers: IdempotencyHeader,
         body: ChatBody,
       },
     },
@@ -114,6 +130,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
         operationId: 'messages',
         summary: 'Messages (Anthropic format)',
         description: MESSAGES_DESCRIPTION,
+        headers: IdempotencyHeader,
         body: MessagesBody,
       },
     },
@@ -132,6 +149,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
         summary: 'Messages billed to a linked user',
         description: MESSAGES_DESCRIPTION,
         params: Type.Object({ external_user_id: Type.String() }),
+        headers: IdempotencyHeader,
         body: MessagesBody,
       },
     },
@@ -177,35 +195,68 @@ async function answerChat(
   { endpoint, dialect }: Pick<ChatCall, 'endpoint' | 'dialect'>,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> {
+): Promise<unknown> {
   const chat = dialect.parse(request.body, request.headers)
   const payer = resolvePayerInMemory(parts, request) ?? (await resolvePayer(parts, request))
   const plan = planCall(parts, { dialect, request: chat, payer })
+  const caller = callerOf(request)
+  const asked: Asked = {
+    id: mintWalletId(payer.account_id, parts.clock.now()),
+    endpoint,
+    dialect,
+    request: chat,
+    plan,
+    key: caller.kind === 'key' ? caller : null,
+    payer,
+    request_id: request.id,
+  }
+  reply.header('x-svc-generation-id', asked.id)
   reply.header('x-svc-upstream-model', plan.model.upstream_id)
   if (plan.ignored.length > 0) reply.header('x-svc-ignored-fields', plan.ignored.join(', '))
+  if (!hasKey(request)) return await makeCall(parts, asked, reply)
+  return await answerOnce(
+    parts,
+    {
+      endpoint,
+      payer,
+      request,
+      reply,
+      digestBody: () => digestJson(request.body),
+      replay: (result) => replayChat(reply, result, () => streamTerms(parts, asked)),
+    },
+    (claim) => makeCall(parts, { ...asked, id: claim.id, claim }, reply),
+  )
+}
+
+type Asked = Omit<ChatCall, 'running'>
+
+async function makeCall(
+  parts: GatewayParts,
+  asked: Asked,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const client = new EventStream(reply)
-  const caller = callerOf(request)
   const running = parts.running.begin()
   try {
-    const call: ChatCall = {
-      endpoint,
-      dialect,
-      request: chat,
-      plan,
-      key: caller.kind === 'key' ? caller : null,
-      payer,
-      request_id: request.id,
-      running,
-    }
-    if (chat.stream) {
+    const call: ChatCall = { ...asked, running }
+    if (call.request.stream) {
       await streamChat(parts, call, client)
       return reply
     }
     const body = await completeChat(parts, call, client)
-    return reply.type('application/json; charset=utf-8').serializer(String).send(body)
+    await call.claim?.keepBody(body, { content_type: JSON_TYPE })
+    return reply.type(JSON_TYPE).serializer(String).send(body)
   } finally {
     running.end()
   }
+}
+
+function streamTerms({ public_url }: GatewayParts, asked: Asked): StreamTerms {
+  const { dialect, request_id, request, plan } = asked
+  const { include_usage, style } = request
+  const estimatePrompt = () => promptTokens(request, plan.model, 'close')
+  const options = { model: plan.model.name, include_usage, style, estimatePrompt }
+  return { dialect, request_id, public_url, options }
 }
 
 const CHAT_DESCRIPTION =

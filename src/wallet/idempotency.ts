@@ -81,7 +81,7 @@ function readKey(request: IdempotentRequest): string {
   })
 }
 
-function hashBody(body: unknown): Buffer {
+export function hashBody(body: unknown): Buffer {
   return createHash('sha256')
     .update(toJson(sortFields(body)))
     .digest()

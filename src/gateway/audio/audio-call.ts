@@ -8,9 +8,9 @@ import type { AudioModel, Catalog } from '../../catalog/models.ts'
 import { markupOf, priceAudio } from '../../catalog/pricing.ts'
 import type { KeyPrincipal } from '../../http/access.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { mintWalletId } from '../../wallet/bucket.ts'
 import type { Endpoint, Hold } from '../../wallet/holds.ts'
 import { presentNumbers, type SvcNumbers } from '../dialects/dialect.ts'
+import type { Claim } from '../idempotency/claim.ts'
 import { type ChatParts, spendLimitsOf } from '../order.ts'
 import type { RunningCall } from '../running-calls.ts'
 import type { Elevenlabs } from '../upstreams/elevenlabs/elevenlabs.ts'
@@ -26,12 +26,16 @@ export type AudioParts = Pick<
 }
 
 export type AudioCall = {
+  /** Of the hold, the usage row and the generation. */
+  id: string
   endpoint: Endpoint
   payer: Payer
   /** Null where a user's own token makes the call. */
   key: KeyPrincipal | null
   request_id: string
   running: RunningCall
+  /** Set where the client sent an Idempotency-Key. */
+  claim?: Claim | undefined
 }
 
 /** Characters of speech, milliseconds of a transcript, number of sounds. */
@@ -68,7 +72,7 @@ export async function holdAudio(
     return cost + markupOf(cost, payer.markup_bps)
   }
   return await parts.ledger().hold({
-    id: mintWalletId(payer.account_id, parts.clock.now()),
+    id: call.id,
     wallet_id: payer.account_id,
     min_credits: priceOf(least),
     max_credits: priceOf(most),
@@ -99,7 +103,7 @@ export async function settleAudio(
   const { payer, key } = call
   const elapsed_ms = Math.round(performance.now() - use.started_at)
   const cost_credits = priceAudio(model, quantity)
-  const settlement = await parts.ledger().settle({
+  const request = {
     hold,
     cost_credits,
     used_credits: cost_credits + markupOf(cost_credits, payer.markup_bps),
@@ -128,7 +132,9 @@ export async function settleAudio(
       outcome: 'complete',
     },
     event: {},
-  })
+  }
+  const settle = () => parts.ledger().settle(request)
+  const settlement = await (call.claim ? call.claim.charging(settle) : settle())
   parts.metrics.gateway_calls.inc({ model: model.name, outcome: 'complete' })
   parts.metrics.gateway_credits.inc({ model: model.name }, Number(settlement.credits_used))
   const { credits_used, balance_before, balance_after } = settlement
