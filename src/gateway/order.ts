@@ -7,6 +7,7 @@ import type { KeyPrincipal } from '../http/access.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { FailedCalls } from '../usage/failed-calls.ts'
 import type { Endpoint, Hold } from '../wallet/holds.ts'
 import type { CallLedger } from '../wallet/lanes/call-ledger.ts'
 import type { SpendLimit } from '../wallet/spend-limits.ts'
@@ -37,12 +38,15 @@ export type ChatParts = {
   /** How long an answer waits for room that its hold could grow into. */
   growth: { wait_ms: number }
   price_lists: PriceLists
+  failed_calls: FailedCalls
   public_url: string
 }
 
 export type ChatCall = {
-  /** Of the hold, the usage row and the generation. */
+  /** Of its hold and of its record; the client is told it. */
   id: string
+  /** By performance.now(). */
+  began_at: number
   endpoint: Endpoint
   dialect: Dialect
   request: ChatRequest

@@ -13,6 +13,7 @@ import { requireChatModel } from './chat-model.ts'
 import { anthropicDialect } from './dialects/anthropic/dialect.ts'
 import { parseTokenCount } from './dialects/anthropic/request.ts'
 import { openAiDialect } from './dialects/openai/dialect.ts'
+import { type AskedCall, noteFailure, planOrNote } from './failures.ts'
 import {
   answerOnce,
   digestJson,
@@ -22,7 +23,6 @@ import {
 } from './idempotency/answer-once.ts'
 import { replayChat, type StreamTerms } from './idempotency/replay.ts'
 import type { ChatCall, ChatParts } from './order.ts'
-import { planCall } from './plan.ts'
 import { promptTokens } from './prompt-size.ts'
 import type { RunningCalls } from './running-calls.ts'
 
@@ -198,21 +198,22 @@ async function answerChat(
 ): Promise<unknown> {
   const chat = dialect.parse(request.body, request.headers)
   const payer = resolvePayerInMemory(parts, request) ?? (await resolvePayer(parts, request))
-  const plan = planCall(parts, { dialect, request: chat, payer })
   const caller = callerOf(request)
-  const asked: Asked = {
+  const named: AskedCall = {
     id: mintWalletId(payer.account_id, parts.clock.now()),
+    began_at: performance.now(),
     endpoint,
     dialect,
     request: chat,
-    plan,
-    key: caller.kind === 'key' ? caller : null,
     payer,
+    key: caller.kind === 'key' ? caller : null,
     request_id: request.id,
   }
-  reply.header('x-svc-generation-id', asked.id)
-  reply.header('x-svc-upstream-model', plan.model.upstream_id)
-  if (plan.ignored.length > 0) reply.header('x-svc-ignored-fields', plan.ignored.join(', '))
+  reply.header('x-svc-generation-id', named.id)
+  const asked: Asked = { ...named, plan: planOrNote(parts, named) }
+  const { model, ignored } = asked.plan
+  reply.header('x-svc-upstream-model', model.upstream_id)
+  if (ignored.length > 0) reply.header('x-svc-ignored-fields', ignored.join(', '))
   if (!hasKey(request)) return await makeCall(parts, asked, reply)
   return await answerOnce(
     parts,
@@ -223,6 +224,7 @@ async function answerChat(
       reply,
       digestBody: () => digestJson(request.body),
       replay: (result) => replayChat(reply, result, () => streamTerms(parts, asked)),
+      onRefusal: (error) => void noteFailure(parts, asked, { error, outcome: 'refused' }),
     },
     (claim) => makeCall(parts, { ...asked, id: claim.id, claim }, reply),
   )
@@ -260,6 +262,6 @@ function streamTerms({ public_url }: GatewayParts, asked: Asked): StreamTerms {
 }
 
 const CHAT_DESCRIPTION =
-  'OpenAI’s format for every chat model. The reply carries `svc`: what it cost and the balance before and after. A stream ends with `data: [DONE]` and one more line with the same numbers. With `X-Svc-User`, or with an OAuth access token, the user pays.'
+  'OpenAI’s format for every chat model. The reply carries `svc`: what it cost and the balance before and after. A stream ends with `data: [DONE]` and one more line with the same numbers. With `X-Svc-User`, or with an OAuth access token, the user pays. `X-Svc-Generation-Id` names the call for `GET /v1/generations/:id`.'
 const MESSAGES_DESCRIPTION =
-  'Anthropic’s Messages format for every chat model. The reply carries `svc`; a stream ends with the event `svc_usage`.'
+  'Anthropic’s Messages format for every chat model. The reply carries `svc`; a stream ends with the event `svc_usage`. `X-Svc-Generation-Id` names the call for `GET /v1/generations/:id`.'

@@ -1,13 +1,12 @@
-// /account: what happened in one's wallet.
+// GET /account/transactions: what happened in one's wallet.
 
-import { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { sessionOf } from '../http/access.ts'
 import { Credits, Nullable, PageQuery, Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import type { Db } from '../platform/db.ts'
 import { listTransactions } from '../wallet/statement.ts'
+import { sendCsv } from './csv.ts'
 import { readStatement } from './transactions-csv.ts'
 
 const Transaction = Type.Object({
@@ -57,17 +56,11 @@ export function usageRoutes(app: App, parts: { db: Db }): void {
       const { account_id } = sessionOf(request)
       const { limit, cursor, format } = request.query
       const from = { account_id, ...(cursor !== undefined && { cursor }) }
-      if (format === 'csv') return sendCsv(reply, await readStatement(parts.db, from))
+      if (format === 'csv')
+        return sendCsv(reply, 'transactions.csv', await readStatement(parts.db, from))
       const page = await listTransactions(parts.db, { ...from, limit })
       const data = page.data.map((row) => ({ ...row, created_at: row.created_at.toISOString() }))
       return { ...page, data }
     },
   )
-}
-
-function sendCsv(reply: FastifyReply, lines: AsyncGenerator<string>): FastifyReply {
-  return reply
-    .type('text/csv; charset=utf-8')
-    .header('content-disposition', 'attachment; filename="transactions.csv"')
-    .send(Readable.from(lines))
 }

@@ -1,7 +1,8 @@
 // The wallet's statement as CSV: read page by page, so a long one never stands in memory whole.
 
 import type { Db } from '../platform/db.ts'
-import { listTransactions, type Transaction, type TransactionPage } from '../wallet/statement.ts'
+import { listTransactions, type TransactionPage } from '../wallet/statement.ts'
+import { formatLine } from './csv.ts'
 
 const COLUMNS = [
   'id',
@@ -28,24 +29,11 @@ async function* formatPages(
   account_id: string,
   first: TransactionPage,
 ): AsyncGenerator<string> {
-  yield `${COLUMNS.join(',')}\r\n`
+  yield formatLine(COLUMNS)
   let page = first
   for (;;) {
-    yield page.data.map(formatLine).join('')
+    yield page.data.map((row) => formatLine(COLUMNS.map((column) => row[column]))).join('')
     if (page.next_cursor === null) return
     page = await listTransactions(db, { account_id, limit: PAGE_SIZE, cursor: page.next_cursor })
   }
-}
-
-function formatLine(row: Transaction): string {
-  return `${COLUMNS.map((column) => formatCell(row[column])).join(',')}\r\n`
-}
-
-function formatCell(value: string | bigint | Date | null): string {
-  if (value === null) return ''
-  if (typeof value === 'bigint') return String(value)
-  const text = value instanceof Date ? value.toISOString() : value
-  // A cell that starts like a formula would be run by a spreadsheet; the quote in front makes it text.
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -17,7 +17,7 @@ import type { Elevenlabs } from '../upstreams/elevenlabs/elevenlabs.ts'
 
 export type AudioParts = Pick<
   ChatParts,
-  'catalog' | 'ledger' | 'clock' | 'log' | 'metrics' | 'drains' | 'price_lists'
+  'catalog' | 'ledger' | 'clock' | 'log' | 'metrics' | 'drains' | 'price_lists' | 'failed_calls'
 > & {
   /** Undefined: there is no credential for it. */
   elevenlabs: Elevenlabs | undefined
@@ -26,14 +26,18 @@ export type AudioParts = Pick<
 }
 
 export type AudioCall = {
-  /** Of the hold, the usage row and the generation. */
+  /** Of its hold and of its record; the client is told it. */
   id: string
+  /** By performance.now(). */
+  began_at: number
   endpoint: Endpoint
   payer: Payer
   /** Null where a user's own token makes the call. */
   key: KeyPrincipal | null
   request_id: string
   running: RunningCall
+  /** As far as it is known. */
+  request: { model: string; stream: boolean }
   /** Set where the client sent an Idempotency-Key. */
   claim?: Claim | undefined
 }
@@ -130,6 +134,7 @@ export async function settleAudio(
       first_byte_ms: elapsed_ms,
       total_ms: elapsed_ms,
       outcome: 'complete',
+      stream: use.stream,
     },
     event: {},
   }

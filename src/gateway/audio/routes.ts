@@ -7,8 +7,10 @@ import { callerOf, type RoutePolicy } from '../../http/access.ts'
 import { EventStream } from '../../http/event-stream.ts'
 import { acceptAll } from '../../http/schemas.ts'
 import type { App } from '../../http/server.ts'
+import { ApiError } from '../../platform/errors.ts'
 import { mintWalletId } from '../../wallet/bucket.ts'
 import type { Endpoint } from '../../wallet/holds.ts'
+import { noteFailure } from '../failures.ts'
 import {
   answerOnce,
   digestJson,
@@ -172,12 +174,22 @@ async function answer(
   const payer = await resolvePayer(parts, request)
   const caller = callerOf(request)
   const running = parts.running.begin()
+  const call: AudioCall = {
+    id: mintWalletId(payer.account_id, parts.clock.now()),
+    began_at: performance.now(),
+    endpoint,
+    payer,
+    key: caller.kind === 'key' ? caller : null,
+    request_id: request.id,
+    running,
+    request: { model: '', stream: false },
+  }
+  reply.header('x-svc-generation-id', call.id)
   try {
-    const key = caller.kind === 'key' ? caller : null
-    const id = mintWalletId(payer.account_id, parts.clock.now())
-    reply.header('x-svc-generation-id', id)
-    const call = { id, endpoint, payer, key, request_id: request.id, running }
     return await handler(parts, call, request, reply)
+  } catch (error) {
+    const is_refusal = error instanceof ApiError && error.status < 500
+    throw noteFailure(parts, call, { error, outcome: is_refusal ? 'refused' : 'failed' })
   } finally {
     running.end()
   }
@@ -201,12 +213,14 @@ function once(
   const replay = (result: KeptResult) =>
     replayBody(reply, result, (svc) => void setNumbers(reply, svc))
   return answerOnce(parts, { endpoint, payer, request, reply, digestBody, replay }, (claim) =>
-    work({ ...call, id: claim.id, claim }),
+    // Its record has the id that the client is told.
+    work(Object.assign(call, { id: claim.id, claim })),
   )
 }
 
 const answerSpeech: Handler = async (parts, call, request, reply) => {
   const speech = parseSpeech(request.body)
+  call.request = { model: speech.model, stream: speech.events }
   const model = requireAudioModel(parts.catalog, speech.model, 'speech')
   checkLength(speech, model)
   const elevenlabs = requireElevenlabs(parts)
@@ -225,6 +239,7 @@ const answerSpeech: Handler = async (parts, call, request, reply) => {
 
 const answerSound: Handler = async (parts, call, request, reply) => {
   const sound = parseSound(request.body)
+  call.request = { model: sound.model, stream: false }
   const model = requireAudioModel(parts.catalog, sound.model, 'sound')
   checkLength(sound, model)
   const elevenlabs = requireElevenlabs(parts)
@@ -257,6 +272,7 @@ const answerTranscription: Handler = async (parts, call, request, reply) => {
   const upload = await readUpload(request.raw, parts.upload_folder)
   try {
     const wanted = parseTranscription(parts, upload)
+    call.request = { model: wanted.model.name, stream: wanted.stream }
     nameUpstream(reply, wanted.model.upstream_id, wanted.ignored)
     const keyed = { request, reply, digestBody: () => digestUpload(upload) }
     return await once(parts, call, keyed, (made) => sendTranscript(parts, made, wanted, reply))

@@ -6,7 +6,7 @@ import { Type } from 'typebox'
 import { ApiError } from '../../platform/errors.ts'
 import { hashBody } from '../../wallet/idempotency.ts'
 import { Claim } from './claim.ts'
-import type { IdempotentCalls, KeyedCall } from './idempotent-calls.ts'
+import type { IdempotentCalls, Kept, KeyedCall } from './idempotent-calls.ts'
 import type { KeptResult } from './kept-result.ts'
 
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/
@@ -30,6 +30,8 @@ export type OnceAsked = Pick<KeyedCall, 'endpoint' | 'payer'> & {
   digestBody: () => Buffer | Promise<Buffer>
   /** Answers with what came of the call before. */
   replay: (result: KeptResult) => unknown
+  /** Hears of a key that is not valid, used otherwise or in use. */
+  onRefusal?: (error: unknown) => void
 }
 
 export function hasKey(request: FastifyRequest): boolean {
@@ -42,10 +44,11 @@ export async function answerOnce(
   asked: OnceAsked,
   work: (claim: Claim) => Promise<unknown>,
 ): Promise<unknown> {
-  const { endpoint, payer, reply } = asked
-  const key = readKey(asked.request.headers['idempotency-key'])
-  const digest = digestOf(asked, await asked.digestBody())
-  const found = await parts.idempotent_calls.begin({ key, endpoint, payer, digest })
+  const { reply } = asked
+  const found = await begin(parts, asked).catch((error: unknown) => {
+    asked.onRefusal?.(error)
+    throw error
+  })
   reply.header('x-svc-generation-id', found.id)
   if (!(found instanceof Claim)) {
     reply.header('idempotent-replayed', 'true')
@@ -59,6 +62,13 @@ export async function answerOnce(
   } finally {
     parts.idempotent_calls.end(found)
   }
+}
+
+async function begin(parts: OnceParts, asked: OnceAsked): Promise<Claim | Kept> {
+  const { request, endpoint, payer } = asked
+  const key = readKey(request.headers['idempotency-key'])
+  const digest = digestOf(asked, await asked.digestBody())
+  return await parts.idempotent_calls.begin({ key, endpoint, payer, digest })
 }
 
 /** For a body that came as JSON; the order of its fields does not matter. */

@@ -13,7 +13,6 @@ export type StreamTerms = {
   public_url: string
 }
 
-/** Throws what the first call was answered with, if that was an error. */
 export function replayChat(
   reply: FastifyReply,
   result: KeptResult,
@@ -32,7 +31,8 @@ export function replayBody(
   result: KeptResult,
   setNumbers?: (svc: SvcNumbers) => void,
 ): FastifyReply {
-  if (result.form === 'error') throw result.error
+  // Not thrown: nothing has failed now.
+  if (result.form === 'error') return reply.send(result.error)
   if (result.form === 'stream') throw new Error('a stream was kept where there is none')
   if (result.svc) setNumbers?.(result.svc)
   return reply.type(result.content_type).send(result.body)
