@@ -56,6 +56,7 @@ export function requireAudioModel(
   throw new ApiError('model_not_found', {
     message: `There is no ${kind} model ${JSON.stringify(name.slice(0, 100))}.`,
     hint: `Use one of: ${names.map((one) => one.name).join(', ')}.`,
+    param: 'model',
   })
 }
 

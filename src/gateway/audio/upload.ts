@@ -173,5 +173,6 @@ function tooLarge(): ApiError {
     status: 413,
     message: `The file is larger than ${UPLOAD_MAX_BYTES / 1024 / 1024} MB.`,
     hint: 'Compress the audio, or split it.',
+    param: 'file',
   })
 }

@@ -150,6 +150,7 @@ function otherBody(): ApiError {
   return new ApiError('bad_request', {
     message: 'This Idempotency-Key was used with another body.',
     hint: 'Use a new key for a new request.',
+    param: 'Idempotency-Key',
   })
 }
 
