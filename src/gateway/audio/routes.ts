@@ -11,15 +11,7 @@ import { ApiError } from '../../platform/errors.ts'
 import { mintWalletId } from '../../wallet/bucket.ts'
 import type { Endpoint } from '../../wallet/holds.ts'
 import { noteFailure } from '../failures.ts'
-import {
-  answerOnce,
-  digestJson,
-  hasKey,
-  IdempotencyHeader,
-  type OnceParts,
-} from '../idempotency/answer-once.ts'
-import type { KeptResult } from '../idempotency/kept-result.ts'
-import { replayBody } from '../idempotency/replay.ts'
+import { digestJson, IdempotencyHeader, type OnceParts } from '../idempotency/answer-once.ts'
 import { nameable } from '../plan.ts'
 import type { RunningCalls } from '../running-calls.ts'
 import {
@@ -29,6 +21,7 @@ import {
   requireElevenlabs,
   setNumbers,
 } from './audio-call.ts'
+import { type Keyed, once } from './keyed-call.ts'
 import {
   AUDIO_DESCRIPTION,
   SoundBody,
@@ -193,29 +186,6 @@ async function answer(
   } finally {
     running.end()
   }
-}
-
-type Keyed = {
-  request: FastifyRequest
-  reply: FastifyReply
-  digestBody: () => Buffer | Promise<Buffer>
-}
-
-/** Makes the call; where it has an Idempotency-Key, once for all who ask with it. */
-function once(
-  parts: AudioRouteParts,
-  call: AudioCall,
-  { request, reply, digestBody }: Keyed,
-  work: (call: AudioCall) => Promise<unknown>,
-): Promise<unknown> {
-  if (!hasKey(request)) return work(call)
-  const { endpoint, payer } = call
-  const replay = (result: KeptResult) =>
-    replayBody(reply, result, (svc) => void setNumbers(reply, svc))
-  return answerOnce(parts, { endpoint, payer, request, reply, digestBody, replay }, (claim) =>
-    // Its record has the id that the client is told.
-    work(Object.assign(call, { id: claim.id, claim })),
-  )
 }
 
 const answerSpeech: Handler = async (parts, call, request, reply) => {
