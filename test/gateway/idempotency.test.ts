@@ -7,7 +7,10 @@ import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
+import { Claim } from '../../src/gateway/idempotency/claim.ts'
+import { IdempotentCalls } from '../../src/gateway/idempotency/idempotent-calls.ts'
 import { forgetResultsJob } from '../../src/gateway/idempotency/jobs.ts'
+import type { ApiError } from '../../src/platform/errors.ts'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import { sql } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -492,29 +495,39 @@ describe('what is kept', () => {
     assert.match(metrics, new RegExp(`^svc_idempotent_results_bytes ${bytes}$`, 'm'))
   })
 
-  test('has a bound for each developer, in keys and in bytes', async () => {
-    const who = await customer()
-    const fill = (rows: number, bytes: number) =>
-      sql(
-        database_url,
-        `insert into idempotent_call (created_at, id, node_id, developer_id, wallet_id, endpoint, key,
-           digest, form, result_bytes)
-         select $4, $1, $1, $1, $1, 'x', 'filler-' || n || '-' || $3::integer, '', 'dropped', $3::integer
-         from generate_series(1, $2) n`,
-        [who.account_id, rows, bytes, gateway.clock.now()],
-      )
-    await fill(1, 50 * 1024 * 1024)
-    const first = await who.ask()
-    assert.equal(first.status, 200)
-    const dropped = await who.ask()
-    assert.equal(dropped.status, 409)
-    assert.match(errorOf(dropped).hint, /not charged again/)
-    await fill(9_998, 0)
-    const refused = await who.ask({ headers: { 'idempotency-key': 'one-too-many' } })
-    assert.equal(refused.status, 429)
-    assert.match(errorOf(refused).hint, /without the header/)
-    assert.equal((await who.ask()).status, 409)
-    await assertChargedOnce(who)
+  test('has a bound for each developer, in keys and in bytes; keys that are known still answer', async () => {
+    const { account_id } = await gateway.customer(0n)
+    const calls = new IdempotentCalls({
+      ...gateway.parts,
+      readNodeId: () => gateway.parts.call_ledger.node_id,
+      share_max: { keys: 2, bytes: 1_000 },
+    })
+    const payer = { account_id, developer_id: account_id, billing_mode: 'developer' as const }
+    const rest = { client_id: null, external_user_id: null, markup_bps: 0, cap: null }
+    const begin = (key: string) =>
+      calls.begin({
+        key,
+        endpoint: '/v1/messages',
+        payer: { ...payer, ...rest },
+        digest: Buffer.from('same'),
+      })
+    const keep = async (key: string, bytes: number) => {
+      const claim = await begin(key)
+      assert.ok(claim instanceof Claim)
+      await claim.keepBody('x'.repeat(bytes), { content_type: 'text/plain' })
+      calls.end(claim)
+    }
+    await keep('first', 600)
+    await keep('second', 600)
+    const kept = await begin('first')
+    assert.ok('result' in kept && kept.result.form === 'body')
+    await assert.rejects(begin('second'), { status: 409, message: /too large to keep/ })
+    await assert.rejects(begin('third'), (error: ApiError) => {
+      assert.equal(error.code, 'rate_limit_exceeded')
+      assert.match(error.hint ?? '', /without the header/)
+      assert.ok(Number(error.headers['retry-after']) > 0)
+      return true
+    })
   })
 })
 

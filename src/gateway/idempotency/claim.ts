@@ -9,16 +9,16 @@ import type { Usage } from '../dialects/chat-types.ts'
 import type { SvcNumbers } from '../dialects/dialect.ts'
 import type { UpstreamFrame } from '../upstreams/contract.ts'
 import { type KeptResult, RESULT_MAX_BYTES, toColumns } from './kept-result.ts'
+import type { Shares } from './shares.ts'
 import { type CallRow, DELETE_CLAIM, KEEP_RESULT } from './store.ts'
 import { StreamRecord } from './stream-record.ts'
-
-/** Of one developer, for all of their keys and users together. */
-export const DEVELOPER_MAX_BYTES = 50 * 1024 * 1024
 
 /** The developer, the payer's wallet, the endpoint and the key: where the claim stands. */
 export type ClaimPlace = readonly [string, string, string, string]
 
-export type ClaimParts = { db: Db; log: Log }
+const DROPPED = ['dropped', [null, null, null, 0]] as const
+
+export type ClaimParts = { db: Db; log: Log; shares: Shares }
 
 export class Claim {
   /** Of the hold and the usage row. */
@@ -60,12 +60,19 @@ export class Claim {
     const bytes =
       Buffer.byteLength(head_json) + Buffer.byteLength(events_json ?? '') + (body?.length ?? 0)
     if (bytes > RESULT_MAX_BYTES) return await this.drop()
-    await this.#write(form, [head_json, events_json, body, bytes])
+    await this.#attemptTo(async () => {
+      const { shares } = this.#parts
+      const [developer_id] = this.#place
+      const has_room = await shares.hasRoom(developer_id, { keys: 0, bytes })
+      if (!has_room) return await this.#write(...DROPPED)
+      shares.add(developer_id, { keys: 0, bytes })
+      await this.#write(form, [head_json, events_json, body, bytes])
+    })
   }
 
   /** It was charged, and what came of it is too large to keep. */
   async drop(): Promise<void> {
-    await this.#write('dropped', [null, null, null, 0])
+    await this.#attemptTo(() => this.#write(...DROPPED))
   }
 
   async keepBody(
@@ -95,22 +102,16 @@ export class Claim {
         error instanceof ApiError ? error : new ApiError('internal_error', { cause: error })
       await this.keep({ form: 'error', error: toldAgain(fault) })
     } else if (this.#charge === 'none') {
-      await this.#attemptTo(() =>
-        this.#parts.db.run(DELETE_CLAIM, [...this.#place, this.id, this.#attempt]),
-      )
+      await this.#attemptTo(async () => {
+        const { db, shares } = this.#parts
+        await db.run(DELETE_CLAIM, [...this.#place, this.id, this.#attempt])
+        shares.add(this.#place[0], { keys: -1, bytes: 0 })
+      })
     }
   }
 
   async #write(form: CallRow['form'], columns: readonly unknown[]): Promise<void> {
-    await this.#attemptTo(() =>
-      this.#parts.db.run(KEEP_RESULT, [
-        ...this.#place,
-        this.id,
-        form,
-        ...columns,
-        DEVELOPER_MAX_BYTES,
-      ]),
-    )
+    await this.#parts.db.run(KEEP_RESULT, [...this.#place, this.id, form, ...columns])
   }
 
   /** The answer does not wait for a database that is away: then the ledger knows that it was charged. */

@@ -12,11 +12,10 @@ import { readCallState } from '../../wallet/call-state.ts'
 import type { Endpoint } from '../../wallet/holds.ts'
 import { Claim, type ClaimPlace } from './claim.ts'
 import { fromColumns, type KeptResult } from './kept-result.ts'
+import { type Share, Shares } from './shares.ts'
 import { type CallRow, INSERT_CLAIM, SELECT_CALL, TAKE_UP_CALL } from './store.ts'
 
 export const KEPT_MS = 24 * 3_600_000
-/** Of one developer. */
-const KEYS_MAX = 10_000
 /** No call takes as long: after this a claim of a process that lives was forgotten by it. */
 const RUNS_AT_MOST_MS = 3_600_000
 /** A key may be given back between the look at it and the claim. */
@@ -28,7 +27,7 @@ export type IdempotentCallsOptions = {
   log: Log
   /** Of the lease that this process has at the moment. */
   readNodeId: () => string
-  keys_max?: number
+  share_max?: Share
 }
 
 export type KeyedCall = {
@@ -43,11 +42,13 @@ export type Kept = { id: string; result: KeptResult }
 
 export class IdempotentCalls {
   readonly #options: IdempotentCallsOptions
+  readonly #shares: Shares
   /** The ids of what this process makes. */
   readonly #running = new Set<string>()
 
   constructor(options: IdempotentCallsOptions) {
     this.#options = options
+    this.#shares = new Shares(options.db, options.share_max)
   }
 
   /** The claim of a call that is to be made now, or what came of it before. `end` has to follow a claim. */
@@ -55,12 +56,14 @@ export class IdempotentCalls {
     const { payer, endpoint, key } = call
     const place: ClaimPlace = [payer.developer_id, payer.account_id, endpoint, key]
     for (let round = 0; round < ROUNDS; round++) {
-      const claim = await this.#claim(place, call)
+      const has_room = await this.#shares.hasRoom(payer.developer_id, { keys: 1, bytes: 0 })
+      const claim = has_room ? await this.#claim(place, call) : undefined
       if (claim) return claim
       const row = await this.#find(place)
       if (row) return await this.#judge(place, row, call)
+      if (!has_room) throw tooManyKeys()
     }
-    throw tooManyKeys()
+    throw stillRunning()
   }
 
   end(claim: Claim): void {
@@ -68,16 +71,19 @@ export class IdempotentCalls {
   }
 
   async #claim(place: ClaimPlace, { payer, digest }: KeyedCall): Promise<Claim | undefined> {
-    const { db, readNodeId, keys_max = KEYS_MAX } = this.#options
+    const { db, readNodeId } = this.#options
     const now = new Date(this.#now_ms)
     const id = mintWalletId(payer.account_id, now)
     // Before it is there for others to find.
     this.#running.add(id)
     try {
       const forgotten_before = new Date(now.getTime() - KEPT_MS)
-      const values = [...place, digest, id, readNodeId(), now, forgotten_before, keys_max]
+      const values = [...place, digest, id, readNodeId(), now, forgotten_before]
       const [claimed] = await db.run(INSERT_CLAIM, values)
-      if (claimed) return new Claim(this.#options, { place, id, attempt: 1 })
+      if (claimed) {
+        this.#shares.add(payer.developer_id, { keys: 1, bytes: 0 })
+        return this.#makeClaim(place, id, 1)
+      }
     } catch (error) {
       this.#running.delete(id)
       throw error
@@ -126,13 +132,18 @@ export class IdempotentCalls {
     try {
       const values = [...place, id, attempt, this.#options.readNodeId()]
       const [taken] = await this.#options.db.run(TAKE_UP_CALL, values)
-      if (taken) return new Claim(this.#options, { place, id, attempt: taken.attempt })
+      if (taken) return this.#makeClaim(place, id, taken.attempt)
     } catch (error) {
       this.#running.delete(id)
       throw error
     }
     this.#running.delete(id)
     return undefined
+  }
+
+  #makeClaim(place: ClaimPlace, id: string, attempt: number): Claim {
+    const { db, log } = this.#options
+    return new Claim({ db, log, shares: this.#shares }, { place, id, attempt })
   }
 
   get #now_ms(): number {

@@ -4,23 +4,26 @@ import { statement } from '../../platform/db.ts'
 import type { ChatEvent } from '../dialects/chat-types.ts'
 import type { ResultHead } from './kept-result.ts'
 
-// Nothing comes back where the key is taken, or where the developer has as many keys as are kept. A key that is
-// forgotten and not yet removed is free.
+// Nothing comes back where the key is taken. One that is forgotten and not yet removed is free.
 export const INSERT_CLAIM = statement<{ id: string }>(
   'gateway.insert_claim',
   `insert into idempotent_call as c (
      developer_id, wallet_id, endpoint, key, digest, id, node_id, created_at)
-   select $1::uuid, $2::uuid, $3::text, $4::text, $5::bytea, $6::uuid, $7::uuid, $8::timestamptz
-   where (
-     select count(*)
-     from (select 1 from idempotent_call k where k.developer_id = $1::uuid limit $10::integer) kept
-   ) < $10::integer
+   values (
+     $1::uuid, $2::uuid, $3::text, $4::text, $5::bytea, $6::uuid, $7::uuid, $8::timestamptz)
    on conflict (developer_id, wallet_id, endpoint, key) do update
    set digest = excluded.digest, id = excluded.id, node_id = excluded.node_id,
      created_at = excluded.created_at, attempt = 1, result_bytes = 0, form = null, head = null,
      events = null, body = null
    where c.created_at < $9::timestamptz
    returning id`,
+)
+
+export const SELECT_SHARE = statement<{ keys: bigint; bytes: bigint }>(
+  'gateway.select_share',
+  `select count(*) as keys, coalesce(sum(result_bytes), 0)::bigint as bytes
+   from idempotent_call
+   where developer_id = $1::uuid`,
 )
 
 export type CallRow = {
@@ -73,27 +76,18 @@ export const DELETE_CLAIM = statement<object>(
      and form is null`,
 )
 
-// What does not fit under the developer's share is dropped, and the call stays known as charged.
-export const KEEP_RESULT = statement<{ form: string }>(
+export const KEEP_RESULT = statement<{ key: string }>(
   'gateway.keep_result',
-  `update idempotent_call c
-   set form = case when share.fits then $6::text else 'dropped' end,
-     head = case when share.fits then $7::json end,
-     events = case when share.fits then $8::json end,
-     body = case when share.fits then $9::bytea end,
-     result_bytes = case when share.fits then $10::integer else 0 end
-   from (
-     select coalesce(sum(k.result_bytes), 0) + $10::integer <= $11::bigint as fits
-     from idempotent_call k
-     where k.developer_id = $1::uuid
-   ) share
-   where c.developer_id = $1::uuid
-     and c.wallet_id = $2::uuid
-     and c.endpoint = $3::text
-     and c.key = $4::text
-     and c.id = $5::uuid
-     and c.form is null
-   returning c.form`,
+  `update idempotent_call
+   set form = $6::text, head = $7::json, events = $8::json, body = $9::bytea,
+     result_bytes = $10::integer
+   where developer_id = $1::uuid
+     and wallet_id = $2::uuid
+     and endpoint = $3::text
+     and key = $4::text
+     and id = $5::uuid
+     and form is null
+   returning key`,
 )
 
 // Picked by age, from an index, and asked again when it is deleted: the key may have been used anew in between.
