@@ -53,14 +53,14 @@ async function customer(credits = 10_000_000n) {
     headers: { 'idempotency-key': idempotency_key, ...extra.headers },
   })
   const ask = (extra: Partial<Ask> = {}, url = gateway.url) => chat(url, asked(extra))
-  const post = (path: string, body: object | FormData, headers: Record<string, string> = {}) =>
+  const post = (path: string, body: object | FormData, signal: AbortSignal | null = null) =>
     fetch(`${gateway.url}${path}`, {
       method: 'POST',
+      signal,
       headers: {
         authorization: `Bearer ${key}`,
         'idempotency-key': idempotency_key,
         ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
-        ...headers,
       },
       body: body instanceof FormData ? body : JSON.stringify(body),
     })
@@ -444,6 +444,33 @@ describe('audio', () => {
     const { error } = (await again.json()) as { error: { message: string; hint: string } }
     assert.match(error.message, /too large to keep/)
     assert.match(error.hint, /not charged again/)
+    await assertChargedOnce(who)
+  })
+
+  test('that the provider broke off was charged: the same error is told again', async () => {
+    const who = await customer()
+    const broken = '[[sandbox:cut]] '.padEnd(1_000, 'word ')
+    const body = { model: FLASH, voice: 'alloy', input: broken, stream_format: 'sse' }
+    assert.match(await (await who.post('/v1/audio/speech', body)).text(), /provider_unavailable/)
+    const again = await who.post('/v1/audio/speech', body)
+    assert.equal(again.status, 503)
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+    assert.match(await again.text(), /provider_unavailable/)
+    await assertChargedOnce(who)
+  })
+
+  test('whose client left is there whole for whoever comes back', async () => {
+    const who = await customer()
+    const body = { model: FLASH, voice: 'alloy', input: `[[sandbox:slow=200]] ${input}` }
+    const leaving = AbortSignal.timeout(100)
+    await assert.rejects(who.post('/v1/audio/speech', body, leaving))
+    let again = await who.post('/v1/audio/speech', body)
+    for (let round = 0; again.status === 409 && round < 50; round++) {
+      await sleep(50)
+      again = await who.post('/v1/audio/speech', body)
+    }
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+    assert.ok((await soundOf(again)).length > 1_000)
     await assertChargedOnce(who)
   })
 
