@@ -277,6 +277,33 @@ create table idempotency (
 );
 create index idempotency_by_age on idempotency (created_at);
 
+-- Calls to models that came with an Idempotency-Key, for a day: who makes them, and the answer once it is paid for. The
+-- claim stands before anything is held, and `id` is that of the hold and the usage row: the ledger charges an id once,
+-- whoever asks. Without `form` the call runs, or its process died; the ledger then knows whether it was charged.
+create table idempotent_call (
+  created_at timestamptz not null,
+  -- Counts the processes that took the call up.
+  attempt integer not null default 1,
+  result_bytes integer not null default 0,
+  id uuid not null,
+  -- The lease of the process that makes the call.
+  node_id uuid not null,
+  developer_id uuid not null,
+  wallet_id uuid not null,
+  endpoint text not null,
+  key text not null,
+  digest bytea not null,
+  -- body, stream, error, or dropped: charged, and too large to keep.
+  form text,
+  head json,
+  events json,
+  body bytea,
+  primary key (developer_id, wallet_id, endpoint, key),
+  constraint idempotent_call_key_is_short check (length(key) between 1 and 255),
+  constraint idempotent_call_form_is_known check (form in ('body', 'stream', 'error', 'dropped'))
+);
+create index idempotent_call_by_age on idempotent_call (created_at);
+
 -- Append-only, and balanced: refused here, whoever asks.
 create function journal_is_append_only() returns trigger language plpgsql as $$
 begin

@@ -6,6 +6,7 @@ import { openCatalog } from './catalog-settings.ts'
 import type { Config } from './config.ts'
 import { DELIVERIES_CHANNEL, EVENTS_CHANNEL, Wake } from './events/wake.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
+import { IdempotentCalls } from './gateway/idempotency/idempotent-calls.ts'
 import { ModelWatch } from './gateway/model-watch.ts'
 import { PriceLists } from './gateway/price-lists.ts'
 import { createElevenlabs, createProviders } from './gateway/providers.ts'
@@ -83,13 +84,7 @@ export function compose(options: ComposeOptions) {
     ...composeProcessor(config),
     upload_folder: path.join(config.DATA_DIR, 'uploads'),
     drains: { open: 0 },
-    call_ledger: new CallLedger({
-      url: options.database_url,
-      folder: path.join(config.DATA_DIR, 'unposted'),
-      log,
-      metrics,
-      onSettled: event_wake.wake,
-    }),
+    ...composeCalls(options, { db, clock, metrics, event_wake }),
     growth: { wait_ms: GROWTH_WAIT_MS },
     running: new RunningCalls(),
     price_lists: new PriceLists(db, clock),
@@ -111,6 +106,21 @@ export async function closeParts(parts: Parts): Promise<void> {
   parts.mailer.close()
   await Promise.all([parts.http_client.close(), parts.webhook_client.close()])
   await Promise.all([parts.db.close(), parts.feed_db.close()])
+}
+
+type CallParts = { db: Db; clock: Clock; metrics: Metrics; event_wake: Wake }
+
+function composeCalls({ config, log, database_url }: ComposeOptions, parts: CallParts) {
+  const { db, clock, metrics, event_wake } = parts
+  const call_ledger = new CallLedger({
+    url: database_url,
+    folder: path.join(config.DATA_DIR, 'unposted'),
+    log,
+    metrics,
+    onSettled: event_wake.wake,
+  })
+  const readNodeId = () => call_ledger.node_id
+  return { call_ledger, idempotent_calls: new IdempotentCalls({ db, clock, log, readNodeId }) }
 }
 
 function composeModels(config: Config, clock: Clock, http_client: HttpClient) {

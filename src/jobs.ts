@@ -2,6 +2,7 @@
 
 import { accountJobs } from './accounts/jobs.ts'
 import type { Parts } from './compose.ts'
+import { forgetResultsJob } from './gateway/idempotency/jobs.ts'
 import { modelWatchJob } from './gateway/model-watch.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
@@ -38,6 +39,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
           forgetEventsJob(parts),
           ...payoutJobs(parts),
           modelWatchJob(parts),
+          forgetResultsJob(parts),
           ...usageJobs({ ...parts, wakeMailSender }),
         ]),
   ]

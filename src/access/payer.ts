@@ -175,5 +175,6 @@ function requireUserId(by: string, value: unknown): string {
   if (isExternalUserId(value)) return value
   throw new ApiError('bad_request', {
     message: `${by} must be one external user id of ${EXTERNAL_USER_ID_RULE}.`,
+    param: by === 'path' ? 'external_user_id' : by,
   })
 }

@@ -40,7 +40,7 @@ export async function register(
   given: { email: string; password: string; client: Client },
 ): Promise<LoggedIn> {
   const email = requireEmail(given.email)
-  requireStrongPassword(given.password)
+  requireStrongPassword(given.password, 'password')
   const password_hash = await hashPassword(given.password)
   const now = parts.clock.now()
   const id = mintId({ at: now })
@@ -110,7 +110,7 @@ export async function changePassword(
   if (!(await verifyPassword(given.current_password, account.password_hash))) {
     throw new ApiError('invalid_credentials', { message: 'The current password is wrong.' })
   }
-  requireStrongPassword(given.new_password)
+  requireStrongPassword(given.new_password, 'new_password')
   const password_hash = await hashPassword(given.new_password)
   await parts.db.transaction(async (tx) => {
     const change = { verified_hash: account.password_hash, new_hash: password_hash }
@@ -144,7 +144,7 @@ export function emailKey(email: string): string {
 function requireEmail(given: string): string {
   const email = given.trim()
   if (email.length > EMAIL_LENGTH_MAX || !EMAIL_PATTERN.test(email))
-    throw new ApiError('invalid_email')
+    throw new ApiError('invalid_email', { param: 'email' })
   return email
 }
 

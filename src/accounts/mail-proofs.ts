@@ -68,7 +68,7 @@ export async function resetPassword(
   given: { token: string; new_password: string },
 ): Promise<void> {
   // Checked first, so that a password that is too short does not use up the link.
-  requireStrongPassword(given.new_password)
+  requireStrongPassword(given.new_password, 'new_password')
   const password_hash = await hashPassword(given.new_password)
   const now = parts.clock.now()
   await parts.db.transaction(async (tx) => {
@@ -113,6 +113,7 @@ async function takeProof(tx: Tx, given: { token: string; purpose: ProofPurpose; 
   if (proof && proof.expires_at > given.now) return proof
   throw new ApiError('invalid_request', {
     message: 'The link was used before or is too old.',
+    param: 'token',
     hint:
       given.purpose === 'verify_email'
         ? 'Ask for a new mail with POST /auth/send-verification.'

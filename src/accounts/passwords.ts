@@ -27,14 +27,16 @@ const NOBODY = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${'A
 const derive = promisify(argon2)
 const gate = new Gate({ limit: Math.max(1, availableParallelism() - 1), queue_limit: QUEUE_LIMIT })
 
-export function requireStrongPassword(password: string): void {
+/** `param`: the field it came in. */
+export function requireStrongPassword(password: string, param: string): void {
   if (Buffer.byteLength(password) > BYTES_MAX) {
     throw new ApiError('bad_request', {
       message: `The password is longer than ${BYTES_MAX} bytes.`,
+      param,
     })
   }
   // Code points, not UTF-16 units: eight emoji are eight characters.
-  if (Array.from(password).length < LENGTH_MIN) throw new ApiError('weak_password')
+  if (Array.from(password).length < LENGTH_MIN) throw new ApiError('weak_password', { param })
 }
 
 export async function hashPassword(password: string): Promise<string> {

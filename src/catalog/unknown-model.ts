@@ -11,6 +11,8 @@ export function unknownModel(catalog: Catalog, name: string, kind?: Model['kind'
   const what = kind === undefined ? 'model' : `${kind} model`
   return new ApiError('model_not_found', {
     message: `There is no ${what} ${JSON.stringify(name.slice(0, SHOWN_MAX))}.`,
+    // Without a kind it was named in the address.
+    ...(kind !== undefined && { param: 'model' }),
     ...(nearest !== undefined && {
       hint: `Did you mean ${JSON.stringify(nearest)}? GET /v1/models lists the models.`,
     }),

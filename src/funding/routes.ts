@@ -117,7 +117,10 @@ async function findFundedUser(
 ): Promise<FundedUser> {
   const { external_user_id, user_id, client_id = key.client_id } = body
   if (key.client_id !== null && client_id !== key.client_id) {
-    throw new ApiError('bad_request', { message: 'This key is bound to another app.' })
+    throw new ApiError('bad_request', {
+      message: 'This key is bound to another app.',
+      param: 'client_id',
+    })
   }
   const of = { developer_id: key.account_id, client_id }
   if ((external_user_id === undefined) === (user_id === undefined)) {

@@ -33,11 +33,13 @@ export class CallLifetime {
   }
 
   static begin(
-    { request, running }: { request: ChatRequest; running: RunningCall },
+    { request, running, claim }: { request: ChatRequest; running: RunningCall; claim?: unknown },
     { model, drains, client }: { model: ChatModel; drains: Drains; client: EventStream },
   ): CallLifetime {
     const how = { reasons: mayThink(request), stream: request.stream }
-    const lifetime = new CallLifetime({ policy: disconnectPolicy(model, how), drains })
+    // Whoever sent an Idempotency-Key will come back for the answer.
+    const policy = claim === undefined ? disconnectPolicy(model, how) : 'drain'
+    const lifetime = new CallLifetime({ policy, drains })
     client.onLeave(() => lifetime.leave())
     running.onStop(() => lifetime.stop())
     return lifetime

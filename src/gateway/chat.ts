@@ -90,6 +90,7 @@ async function sendStream(
     order.prepared.relays ? relay(writer, frames) : translate(writer, frames)
   await guarded(parts, { call, answer }, async () => {
     for (let read = await answer.read(); read; read = await answer.read()) {
+      call.claim?.hear(read)
       await client.write(present(read))
     }
   })
@@ -102,6 +103,7 @@ async function sendStream(
     const end = cut_usage ? writer.reachLimit(cut_usage) : ''
     const fault = svc instanceof ApiError ? svc : answer.fault
     const is_whole = svc !== undefined && !(svc instanceof ApiError)
+    await call.claim?.keepStream(order.placed_at, { end: is_whole ? svc : fault, cut_usage })
     await client.write(
       is_whole ? end + writer.finish(svc) : describeFault(parts, call, { writer, fault }),
     )

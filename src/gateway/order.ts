@@ -16,6 +16,7 @@ import { cacheWrites } from './dialects/cache-hints.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { type GrowthTerms, mayGrow } from './hold-growth.ts'
+import type { Claim } from './idempotency/claim.ts'
 import { outputLimit } from './output-limit.ts'
 import type { Plan } from './plan.ts'
 import type { PriceLists } from './price-lists.ts'
@@ -56,6 +57,8 @@ export type ChatCall = {
   request_id: string
   /** Says when the provider's work has to end because this process does. */
   running: RunningCall
+  /** Set where the client sent an Idempotency-Key. */
+  claim?: Claim | undefined
 }
 
 export type Order = Plan & {

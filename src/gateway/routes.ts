@@ -13,14 +13,23 @@ import { requireChatModel } from './chat-model.ts'
 import { anthropicDialect } from './dialects/anthropic/dialect.ts'
 import { parseTokenCount } from './dialects/anthropic/request.ts'
 import { openAiDialect } from './dialects/openai/dialect.ts'
-import { type AskedCall, planOrNote } from './failures.ts'
+import { type AskedCall, noteFailure, planOrNote } from './failures.ts'
+import {
+  answerOnce,
+  digestJson,
+  hasKey,
+  IdempotencyHeader,
+  type OnceParts,
+} from './idempotency/answer-once.ts'
+import { replayChat, type StreamTerms } from './idempotency/replay.ts'
 import type { ChatCall, ChatParts } from './order.ts'
 import { promptTokens } from './prompt-size.ts'
 import type { RunningCalls } from './running-calls.ts'
 
-export type GatewayParts = ChatParts & PayerParts & { running: RunningCalls }
+export type GatewayParts = ChatParts & PayerParts & OnceParts & { running: RunningCalls }
 
 const BODY_LIMIT_BYTES = 10 * 1024 * 1024
+const JSON_TYPE = 'application/json; charset=utf-8'
 
 const POLICY = {
   access: 'caller',
@@ -68,7 +77,12 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
       config: POLICY,
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
-      schema: { ...chat, operationId: 'chat_completion', body: ChatBody },
+      schema: {
+        ...chat,
+        operationId: 'chat_completion',
+        headers: IdempotencyHeader,
+        body: ChatBody,
+      },
     },
     (request, reply) =>
       answerChat(
@@ -89,6 +103,7 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
         summary: 'Chat completion billed to a linked user',
         operationId: 'user_chat_completion',
         params: Type.Object({ external_user_id: Type.String() }),
+        headers: IdempotencyHeader,
         body: ChatBody,
       },
     },
@@ -115,6 +130,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
         operationId: 'messages',
         summary: 'Messages (Anthropic format)',
         description: MESSAGES_DESCRIPTION,
+        headers: IdempotencyHeader,
         body: MessagesBody,
       },
     },
@@ -133,6 +149,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
         summary: 'Messages billed to a linked user',
         description: MESSAGES_DESCRIPTION,
         params: Type.Object({ external_user_id: Type.String() }),
+        headers: IdempotencyHeader,
         body: MessagesBody,
       },
     },
@@ -178,11 +195,11 @@ async function answerChat(
   { endpoint, dialect }: Pick<ChatCall, 'endpoint' | 'dialect'>,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> {
+): Promise<unknown> {
   const chat = dialect.parse(request.body, request.headers)
   const payer = resolvePayerInMemory(parts, request) ?? (await resolvePayer(parts, request))
   const caller = callerOf(request)
-  const asked: AskedCall = {
+  const named: AskedCall = {
     id: mintWalletId(payer.account_id, parts.clock.now()),
     began_at: performance.now(),
     endpoint,
@@ -192,23 +209,56 @@ async function answerChat(
     key: caller.kind === 'key' ? caller : null,
     request_id: request.id,
   }
-  reply.header('x-svc-generation-id', asked.id)
-  const plan = planOrNote(parts, asked)
-  reply.header('x-svc-upstream-model', plan.model.upstream_id)
-  if (plan.ignored.length > 0) reply.header('x-svc-ignored-fields', plan.ignored.join(', '))
+  reply.header('x-svc-generation-id', named.id)
+  const asked: Asked = { ...named, plan: planOrNote(parts, named) }
+  const { model, ignored } = asked.plan
+  reply.header('x-svc-upstream-model', model.upstream_id)
+  if (ignored.length > 0) reply.header('x-svc-ignored-fields', ignored.join(', '))
+  if (!hasKey(request)) return await makeCall(parts, asked, reply)
+  return await answerOnce(
+    parts,
+    {
+      endpoint,
+      payer,
+      request,
+      reply,
+      digestBody: () => digestJson(request.body),
+      replay: (result) => replayChat(reply, result, () => streamTerms(parts, asked)),
+      onRefusal: (error) => void noteFailure(parts, asked, { error, outcome: 'refused' }),
+    },
+    (claim) => makeCall(parts, { ...asked, id: claim.id, claim }, reply),
+  )
+}
+
+type Asked = Omit<ChatCall, 'running'>
+
+async function makeCall(
+  parts: GatewayParts,
+  asked: Asked,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const client = new EventStream(reply)
   const running = parts.running.begin()
   try {
-    const call: ChatCall = { ...asked, plan, running }
-    if (chat.stream) {
+    const call: ChatCall = { ...asked, running }
+    if (call.request.stream) {
       await streamChat(parts, call, client)
       return reply
     }
     const body = await completeChat(parts, call, client)
-    return reply.type('application/json; charset=utf-8').serializer(String).send(body)
+    await call.claim?.keepBody(body, { content_type: JSON_TYPE })
+    return reply.type(JSON_TYPE).serializer(String).send(body)
   } finally {
     running.end()
   }
+}
+
+function streamTerms({ public_url }: GatewayParts, asked: Asked): StreamTerms {
+  const { dialect, request_id, request, plan } = asked
+  const { include_usage, style } = request
+  const estimatePrompt = () => promptTokens(request, plan.model, 'close')
+  const options = { model: plan.model.name, include_usage, style, estimatePrompt }
+  return { dialect, request_id, public_url, options }
 }
 
 const CHAT_DESCRIPTION =

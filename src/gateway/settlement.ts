@@ -31,14 +31,16 @@ export async function settleCall(
   const used = cost + markupOf(cost, call.payer.markup_bps)
   // An estimate is ours to be wrong about: it never charges more than the caller let us hold.
   const used_credits = estimated && used > order.hold.amount ? order.hold.amount : used
-  const settlement = await parts.ledger().settle({
+  const request = {
     hold: order.hold,
     used_credits,
     cost_credits: cost > used_credits ? used_credits : cost,
     usage: describeUsage(call, order, record, await parts.price_lists.find(order.model)),
     // The usage row has all there is to tell.
     event: {},
-  })
+  }
+  const settle = () => parts.ledger().settle(request)
+  const settlement = await (call.claim ? call.claim.charging(settle) : settle())
   countCall(parts, order, record, settlement)
   const { credits_used, balance_before, balance_after } = settlement
   return { credits_used, balance_before, balance_after, billing_mode: call.payer.billing_mode }

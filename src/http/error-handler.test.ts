@@ -107,6 +107,28 @@ test('the field at fault and the code of the provider stand in both formats, whe
   }
 })
 
+test('a body that is not as the schema says names the field at fault', async () => {
+  for (const [payload, param] of [
+    [{}, 'name'],
+    [{ name: [] }, 'name'],
+    [{ name: 'x', tags: [{}, { label: 'long' }] }, 'tags[1].label'],
+    ['nothing', undefined],
+  ] as const) {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify(payload)
+    const reply = await ask({ method: 'POST', url: '/named', payload: body, headers })
+    assert.equal(reply.status, 400)
+    assert.equal((reply.body['error'] as Record<string, unknown>)['param'], param, body)
+  }
+})
+
+test('every refusal for want of credits or of patience says what to do', () => {
+  for (const code of ERROR_CODES) {
+    const { status, hint } = errorEntry(code)
+    if (status === 402 || status === 429) assert.ok(hint, code)
+  }
+})
+
 describe('an error in the words of Anthropic', () => {
   for (const code of ERROR_CODES) {
     test(`${code} has its status and the whole envelope`, async () => {
@@ -324,7 +346,10 @@ function addRoutes(app: App): void {
   const body = {
     type: 'object',
     required: ['name'],
-    properties: { name: { type: 'string' } },
+    properties: {
+      name: { type: 'string' },
+      tags: { type: 'array', items: { type: 'object', properties: { label: { maxLength: 3 } } } },
+    },
   }
   app.post('/named', { config, schema: { body } }, async () => ({}))
 }

@@ -24,6 +24,9 @@ const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {
   service_unavailable: 'temporarily_unavailable',
 }
 
+/** The name of a field that is too much is the caller's own, of any length. */
+const PARAM_MAX = 200
+
 export type ErrorHandlerOptions = { public_url: string; limits: RateLimits; log: Log }
 
 export function createErrorHandler(options: ErrorHandlerOptions) {
@@ -147,7 +150,24 @@ function fromValidation(thrown: Partial<FastifyError>, code: ErrorCode): ApiErro
   return new ApiError(code, {
     message: `${where} ${first?.message ?? 'is not valid'}.`,
     hint: 'GET /docs describes every field.',
+    ...(first && paramOf(first)),
   })
+}
+
+type Violation = NonNullable<FastifyError['validation']>[number]
+
+/** The field at fault, as callers write its path; none where the whole body is. */
+function paramOf({ instancePath, params }: Violation): { param?: string } {
+  const within = instancePath.split('/').slice(1)
+  // What is missing, or too much, stands beside the path.
+  const name = params['missingProperty'] ?? params['additionalProperty']
+  const path = typeof name === 'string' ? [...within, name] : within
+  if (path.length === 0) return {}
+  const param = path
+    .map((step) => (/^\d+$/.test(step) ? `[${step}]` : `.${step}`))
+    .join('')
+    .replace(/^\./, '')
+  return { param: param.slice(0, PARAM_MAX) }
 }
 
 function fromFramework(thrown: Error & { code?: string }, status: number): ApiError {

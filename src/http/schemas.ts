@@ -78,7 +78,10 @@ export function toPage<Item>(rows: Item[], limit: number, cursorOf: (row: Item) 
 export function readCursor(cursor: string | undefined): string | null {
   if (cursor === undefined) return null
   if (isUuid(cursor)) return cursor
-  throw new ApiError('bad_request', { message: 'query.cursor is not one of ours.' })
+  throw new ApiError('bad_request', {
+    message: 'query.cursor is not one of ours.',
+    param: 'cursor',
+  })
 }
 
 /** For routes whose handler reads the input itself: their schema is for the documentation. */

@@ -57,7 +57,10 @@ export async function issueKey(
 ): Promise<{ key: string; row: KeyRow }> {
   const now = parts.clock.now()
   if (wanted.expires_at && wanted.expires_at <= now) {
-    throw new ApiError('bad_request', { message: 'body.expires_at is in the past.' })
+    throw new ApiError('bad_request', {
+      message: 'body.expires_at is in the past.',
+      param: 'expires_at',
+    })
   }
   const key = mintApiKey()
   const row = await refuseUnknownApp(

@@ -222,6 +222,7 @@ function readRequest(body: Static<typeof NewKey>, limit_max: number): KeyRequest
     throw new ApiError('bad_request', {
       message: `body.rate_limit_per_minute is above ${limit_max}.`,
       hint: 'Ask the operator of this service to raise the limit of a key.',
+      param: 'rate_limit_per_minute',
     })
   }
   return {
@@ -241,6 +242,7 @@ function readExpiry(text: string): Date {
   throw new ApiError('bad_request', {
     message: 'body.expires_at is no time we can keep.',
     hint: 'Send it like 2030-01-31T00:00:00Z.',
+    param: 'expires_at',
   })
 }
 

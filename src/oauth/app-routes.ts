@@ -209,6 +209,7 @@ function toBasisPoints(percent: number): number {
   if (basis_points / 100 === percent) return basis_points
   throw new ApiError('bad_request', {
     message: 'body.markup_percent has more than two decimals.',
+    param: 'markup_percent',
   })
 }
 

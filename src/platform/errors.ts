@@ -16,7 +16,7 @@ export const ERRORS = {
     status: 400,
     message: 'The request is not valid.',
     explanation:
-      'The body, a header, a parameter or the method failed validation. The message names the field. The same code comes with 405 (wrong method, see `Allow`), 413 (body too large), 414 (address too long), 415 (wrong content type) and 431 (headers too large).',
+      'The body, a header, a parameter or the method failed validation. The message names the field. The same code comes with 405 (wrong method, see `Allow`), 413 (body too large), 414 (address too long), 415 (wrong content type) and 431 (headers too large); and with 409 for an `Idempotency-Key` whose first request is still running (see `Retry-After`) or whose result is not kept.',
   },
   invalid_request: {
     status: 400,
@@ -168,6 +168,7 @@ export const ERRORS = {
   rate_limit: {
     status: 429,
     message: "The provider's rate limit was hit.",
+    hint: 'Wait as long as `Retry-After` says, or use another model.',
     explanation: 'A synonym of `provider_rate_limited`, kept for clients that match on it.',
   },
   provider_rate_limited: {

@@ -120,6 +120,18 @@ function createCallMetrics(registers: Registry[]) {
       aggregator: 'min',
       registers,
     }),
+    idempotent_results: new Gauge({
+      name: 'svc_idempotent_results_count',
+      help: 'Calls with an Idempotency-Key that are kept, as a worker counted them last.',
+      aggregator: 'max',
+      registers,
+    }),
+    idempotent_bytes: new Gauge({
+      name: 'svc_idempotent_results_bytes',
+      help: 'Bytes of their results.',
+      aggregator: 'max',
+      registers,
+    }),
     ledger_holds: new Counter({
       name: 'svc_ledger_holds_total',
       help: 'Holds by answer: granted, insufficient, limit_reached, blocked; grown: an open one was raised.',

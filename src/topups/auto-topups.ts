@@ -73,5 +73,6 @@ function requireThreshold(credits: number): bigint {
   }
   throw new ApiError('bad_request', {
     message: `body.threshold_credits must be a whole number of credits from 1 to ${CREDITS_MAX}.`,
+    param: 'threshold_credits',
   })
 }

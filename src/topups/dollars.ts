@@ -15,6 +15,7 @@ export function parseUsd(
   const [min, max] = [formatCents(field.min_cents), formatCents(field.max_cents)]
   throw new ApiError('bad_request', {
     message: `body.${field.name} must be from ${min} to ${max}, in whole cents.`,
+    param: field.name,
   })
 }
 

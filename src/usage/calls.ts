@@ -37,7 +37,10 @@ export async function listCalls(
 ): Promise<CallPage> {
   const { cursor, limit } = asked
   if (cursor !== undefined && !isUuid(cursor)) {
-    throw new ApiError('bad_request', { message: 'query.cursor is not one of ours.' })
+    throw new ApiError('bad_request', {
+      message: 'query.cursor is not one of ours.',
+      param: 'cursor',
+    })
   }
   const from = readTime('from', asked.from) ?? BEGINNING_OF_TIME
   const to = readTime('to', asked.to) ?? END_OF_TIME
@@ -62,7 +65,10 @@ export async function listCalls(
 export function filterValues(filters: CallFilters): (string | null)[] {
   const { model, key_id, client_id, external_user_id, status, billing_mode } = filters
   if (key_id !== undefined && !isUuid(key_id)) {
-    throw new ApiError('bad_request', { message: 'query.key_id is no id of a key.' })
+    throw new ApiError('bad_request', {
+      message: 'query.key_id is no id of a key.',
+      param: 'key_id',
+    })
   }
   return [model, key_id, client_id, external_user_id, status, billing_mode].map(
     (value) => value ?? null,
@@ -75,6 +81,7 @@ export function readTime(name: string, text: string | undefined): Date | undefin
   if (!Number.isNaN(at.getTime()) && at >= BEGINNING_OF_TIME && at <= END_OF_TIME) return at
   throw new ApiError('bad_request', {
     message: `query.${name} is no time we know.`,
+    param: name,
     hint: 'Send it like 2030-01-31T00:00:00Z.',
   })
 }

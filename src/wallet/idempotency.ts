@@ -68,6 +68,7 @@ async function replay(
     throw new ApiError('bad_request', {
       message: 'This Idempotency-Key was used with another body.',
       hint: 'Use a new key for a new request.',
+      param: 'Idempotency-Key',
     })
   }
   return { status: row.status, body: row.response, replayed: true }
@@ -78,10 +79,12 @@ function readKey(request: IdempotentRequest): string {
   if (key !== undefined && KEY_PATTERN.test(key)) return key
   throw new ApiError('bad_request', {
     message: 'The Idempotency-Key header is missing or not 1 to 255 printable characters.',
+    hint: 'Send one key, such as a UUID, and the same again when you repeat the request.',
+    param: 'Idempotency-Key',
   })
 }
 
-function hashBody(body: unknown): Buffer {
+export function hashBody(body: unknown): Buffer {
   return createHash('sha256')
     .update(toJson(sortFields(body)))
     .digest()

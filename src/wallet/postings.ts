@@ -167,6 +167,7 @@ function checkAmount(amount: unknown): bigint {
   if (typeof amount === 'bigint' && amount > 0n && amount <= CREDITS_MAX) return amount
   throw new ApiError('bad_request', {
     message: `The amount must be a whole number of credits from 1 to ${CREDITS_MAX}.`,
+    param: 'amount',
   })
 }
 
@@ -202,7 +203,10 @@ function readPosted(posting: Posting, row: PostRow | undefined): Posted {
     case 'no_wallet':
       throw new ApiError('user_not_found', { detail: `no wallet ${posting.wallet_id}` })
     case 'insufficient':
-      throw new ApiError('insufficient_credits')
+      throw new ApiError('insufficient_credits', {
+        message: 'The wallet does not have that many credits.',
+        hint: 'Add credits, or move fewer. Credits that running calls hold cannot be moved.',
+      })
     case 'too_old':
       throw new ApiError('bad_request', {
         message: 'The id is of a month that is closed: it cannot be known whether it was posted.',

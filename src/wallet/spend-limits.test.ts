@@ -254,6 +254,28 @@ describe('several spend limits', () => {
   })
 })
 
+describe("the refusal by a key's limit", () => {
+  const at = new Date('2026-11-16T23:59:00.000Z')
+  const refusal = (period: 'day' | 'month' | 'total') =>
+    limitReached(keyLimit(mintId(), 2_000_000n, period), at)
+
+  it('says how much the limit is, when it resets, and how long that is', () => {
+    const { hint, headers } = refusal('day')
+    assert.match(
+      hint ?? '',
+      /^The limit of 2,000,000 credits \(\$2\.00\) a day resets on 2026-11-17/,
+    )
+    assert.deepEqual(headers, { 'retry-after': '60' })
+    assert.match(refusal('month').hint ?? '', /a month resets on 2026-12-01 \(UTC\)/)
+  })
+
+  it('says that a limit in total does not reset', () => {
+    const { hint, headers } = refusal('total')
+    assert.match(hint ?? '', /in total never resets/)
+    assert.deepEqual(headers, {})
+  })
+})
+
 describe("the refusal by an app's cap", () => {
   it('names the cap in credits and dollars, when it resets, and where it is raised', () => {
     const cap = appCap(mintId(), 12_345_600n)

@@ -90,17 +90,23 @@ export function limitedCounters(call: {
 
 /** The refusal of a call that does not fit under a limit. */
 export function limitReached(limit: SpendLimit, at: Date): ApiError {
+  const ends_at = periodEnd(limit.period, at)
+  const wait_s = ends_at && Math.max(1, Math.ceil((ends_at.getTime() - at.getTime()) / 1000))
+  const when =
+    ends_at === null ? 'never resets' : `resets on ${ends_at.toISOString().slice(0, 10)} (UTC)`
+  const headers = wait_s === null ? {} : { 'retry-after': String(wait_s) }
   if (limit.kind === 'key') {
     return new ApiError('insufficient_credits', {
       message: "The key's spend limit is reached.",
-      hint: 'Use another key, raise the limit, or wait for the next period.',
+      hint: `The limit of ${describeAmount(limit)} ${when}. Use a key with a higher limit, or without one.`,
+      headers,
     })
   }
-  const resets = periodEnd(limit.period, at)?.toISOString().slice(0, 10)
   const period = limit.period === 'day' ? 'daily' : 'monthly'
   return new ApiError('insufficient_credits', {
     message: `The user's ${period} spending cap for this app is used up.`,
-    hint: `The ${describeCap(limit)} resets on ${resets} (UTC). The user can raise it at /oauth/connections.`,
+    hint: `The cap of ${describeAmount(limit)} ${when}. The user can raise it at /oauth/connections.`,
+    headers,
   })
 }
 
@@ -109,17 +115,19 @@ export function roomIsHeld(limits: readonly SpendLimit[]): ApiError {
   const bounds = limits.map((limit) =>
     limit.kind === 'key'
       ? "the key's spend limit"
-      : `the user's ${describeCap(limit)} for this app`,
+      : `the user's cap of ${describeAmount(limit)} for this app`,
   )
   return new ApiError('insufficient_credits', {
     message: 'Calls that are running hold the credits that are left.',
     hint: `Try again when they have ended. They count against ${['the balance', ...bounds].join(' and ')}.`,
     detail: 'blocked',
+    headers: { 'retry-after': '1' },
   })
 }
 
-function describeCap({ limit_credits, period }: SpendLimit): string {
-  return `cap of ${limit_credits.toLocaleString('en')} credits (${formatDollars(limit_credits)}) a ${period}`
+function describeAmount({ limit_credits, period }: SpendLimit): string {
+  const per = period === 'total' ? 'in total' : `a ${period}`
+  return `${limit_credits.toLocaleString('en')} credits (${formatDollars(limit_credits)}) ${per}`
 }
 
 export type Spent = SpendCounter & { spent: bigint; held: bigint }

@@ -43,5 +43,8 @@ function presentTransaction(row: StatementRow): Transaction {
 
 function readCursor(cursor: string): bigint {
   if (/^[1-9][0-9]{0,15}$/.test(cursor)) return BigInt(cursor)
-  throw new ApiError('bad_request', { message: 'The cursor is not one that was given out.' })
+  throw new ApiError('bad_request', {
+    message: 'The cursor is not one that was given out.',
+    param: 'cursor',
+  })
 }

@@ -217,7 +217,10 @@ function readTime(name: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const time = new Date(text)
   if (Number.isFinite(time.getTime())) return time
-  throw new ApiError('invalid_request', { message: `${name} is not a time that there is.` })
+  throw new ApiError('invalid_request', {
+    message: `${name} is not a time that there is.`,
+    param: name.replace('query.', ''),
+  })
 }
 
 function presentDelivery(row: DeliveryRow) {

@@ -188,7 +188,7 @@ async function applyChange<Result>(
 function requireUrl(parts: Pick<WebhookParts, 'url_rules'>, text: string): string {
   const verdict = judgeUrl(text, parts.url_rules)
   if ('url' in verdict) return text
-  throw new ApiError('invalid_url', { message: verdict.refused })
+  throw new ApiError('invalid_url', { message: verdict.refused, param: 'url' })
 }
 
 function requireEvents(names: readonly string[]): EventType[] {
@@ -201,6 +201,7 @@ function requireEvents(names: readonly string[]): EventType[] {
         ? 'body.events must name at least one event.'
         : `There is no event ${JSON.stringify(unknown.slice(0, 100))}.`,
     hint: 'docs/webhooks.md lists the events.',
+    param: 'events',
   })
 }
 
@@ -211,6 +212,7 @@ function requireThreshold(credits: number | null | undefined): bigint | null | u
   }
   throw new ApiError('invalid_request', {
     message: `body.low_balance_threshold must be a whole number of credits from 1 to ${CREDITS_MAX}.`,
+    param: 'low_balance_threshold',
   })
 }
 

@@ -10,6 +10,7 @@ import type { KeyPrincipal } from '../../http/access.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Endpoint, Hold } from '../../wallet/holds.ts'
 import { presentNumbers, type SvcNumbers } from '../dialects/dialect.ts'
+import type { Claim } from '../idempotency/claim.ts'
 import { type ChatParts, spendLimitsOf } from '../order.ts'
 import type { RunningCall } from '../running-calls.ts'
 import type { Elevenlabs } from '../upstreams/elevenlabs/elevenlabs.ts'
@@ -37,6 +38,8 @@ export type AudioCall = {
   running: RunningCall
   /** As far as it is known. */
   request: { model: string; stream: boolean }
+  /** Set where the client sent an Idempotency-Key. */
+  claim?: Claim | undefined
 }
 
 /** Characters of speech, milliseconds of a transcript, number of sounds. */
@@ -53,6 +56,7 @@ export function requireAudioModel(
   throw new ApiError('model_not_found', {
     message: `There is no ${kind} model ${JSON.stringify(name.slice(0, 100))}.`,
     hint: `Use one of: ${names.map((one) => one.name).join(', ')}.`,
+    param: 'model',
   })
 }
 
@@ -104,7 +108,7 @@ export async function settleAudio(
   const { payer, key } = call
   const elapsed_ms = Math.round(performance.now() - use.started_at)
   const cost_credits = priceAudio(model, quantity)
-  const settlement = await parts.ledger().settle({
+  const request = {
     hold,
     cost_credits,
     used_credits: cost_credits + markupOf(cost_credits, payer.markup_bps),
@@ -134,7 +138,9 @@ export async function settleAudio(
       stream: use.stream,
     },
     event: {},
-  })
+  }
+  const settle = () => parts.ledger().settle(request)
+  const settlement = await (call.claim ? call.claim.charging(settle) : settle())
   parts.metrics.gateway_calls.inc({ model: model.name, outcome: 'complete' })
   parts.metrics.gateway_credits.inc({ model: model.name }, Number(settlement.credits_used))
   const { credits_used, balance_before, balance_after } = settlement

@@ -52,5 +52,6 @@ function noAudio(): ApiError {
   return new ApiError('bad_request', {
     message: 'The file is no audio.',
     hint: 'Send mp3, m4a, wav, flac, ogg or webm.',
+    param: 'file',
   })
 }

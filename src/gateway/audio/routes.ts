@@ -5,12 +5,13 @@ import { type TSchema, Type } from 'typebox'
 import { type PayerParts, resolvePayer } from '../../access/payer.ts'
 import { callerOf, type RoutePolicy } from '../../http/access.ts'
 import { EventStream } from '../../http/event-stream.ts'
-import { acceptAll, Nullable } from '../../http/schemas.ts'
+import { acceptAll } from '../../http/schemas.ts'
 import type { App } from '../../http/server.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { mintWalletId } from '../../wallet/bucket.ts'
 import type { Endpoint } from '../../wallet/holds.ts'
 import { noteFailure } from '../failures.ts'
+import { digestJson, IdempotencyHeader, type OnceParts } from '../idempotency/answer-once.ts'
 import { nameable } from '../plan.ts'
 import type { RunningCalls } from '../running-calls.ts'
 import {
@@ -20,14 +21,22 @@ import {
   requireElevenlabs,
   setNumbers,
 } from './audio-call.ts'
-import { serveAudio } from './serve-audio.ts'
+import { type Keyed, once } from './keyed-call.ts'
+import {
+  AUDIO_DESCRIPTION,
+  SoundBody,
+  SpeechBody,
+  TRANSCRIPT_DESCRIPTION,
+  VoiceListBody,
+} from './route-schemas.ts'
+import { type AudioWanted, serveAudio } from './serve-audio.ts'
 import { checkLength, parseSound, parseSpeech } from './speech-request.ts'
 import { formatTranscript, streamTranscript } from './transcript-formats.ts'
-import { parseTranscription, transcribe } from './transcription.ts'
-import { readUpload } from './upload.ts'
+import { parseTranscription, type TranscriptionRequest, transcribe } from './transcription.ts'
+import { digestUpload, readUpload } from './upload.ts'
 import { VoiceList } from './voices.ts'
 
-export type AudioRouteParts = AudioParts & PayerParts & { running: RunningCalls }
+export type AudioRouteParts = AudioParts & PayerParts & OnceParts & { running: RunningCalls }
 
 const BODY_LIMIT_BYTES = 1024 * 1024
 
@@ -126,7 +135,12 @@ function made(route: Described) {
     config: POLICY,
     bodyLimit: BODY_LIMIT_BYTES,
     validatorCompiler: acceptAll,
-    schema: { tags: ['Audio'], description: AUDIO_DESCRIPTION, ...route },
+    schema: {
+      tags: ['Audio'],
+      description: AUDIO_DESCRIPTION,
+      headers: IdempotencyHeader,
+      ...route,
+    },
   }
 }
 
@@ -137,6 +151,7 @@ function uploaded(route: Described) {
     schema: {
       tags: ['Audio'],
       description: TRANSCRIPT_DESCRIPTION,
+      headers: IdempotencyHeader,
       consumes: ['multipart/form-data'],
       ...route,
     },
@@ -181,20 +196,15 @@ const answerSpeech: Handler = async (parts, call, request, reply) => {
   const elevenlabs = requireElevenlabs(parts)
   nameUpstream(reply, model.upstream_id, speech.ignored)
   const { characters, format, events, wanted } = speech
-  await serveAudio(
-    parts,
-    call,
-    {
-      model,
-      quantity: characters,
-      counted: { characters },
-      content_type: format.content_type,
-      events,
-      ask: (signal) => elevenlabs.speak({ ...wanted, model_id: model.upstream_id }, signal),
-    },
-    reply,
-  )
-  return reply
+  const audio: AudioWanted = {
+    model,
+    quantity: characters,
+    counted: { characters },
+    content_type: format.content_type,
+    events,
+    ask: (signal) => elevenlabs.speak({ ...wanted, model_id: model.upstream_id }, signal),
+  }
+  return await makeAudio(parts, call, audio, { request, reply })
 }
 
 const answerSound: Handler = async (parts, call, request, reply) => {
@@ -204,21 +214,28 @@ const answerSound: Handler = async (parts, call, request, reply) => {
   checkLength(sound, model)
   const elevenlabs = requireElevenlabs(parts)
   nameUpstream(reply, model.upstream_id, sound.ignored)
-  await serveAudio(
-    parts,
-    call,
-    {
-      model,
-      quantity: 1,
-      counted: { sounds: 1 },
-      content_type: sound.format.content_type,
-      events: false,
-      ask: (signal) =>
-        elevenlabs.makeSound({ ...sound.wanted, model_id: model.upstream_id }, signal),
-    },
-    reply,
-  )
-  return reply
+  const audio: AudioWanted = {
+    model,
+    quantity: 1,
+    counted: { sounds: 1 },
+    content_type: sound.format.content_type,
+    events: false,
+    ask: (signal) => elevenlabs.makeSound({ ...sound.wanted, model_id: model.upstream_id }, signal),
+  }
+  return await makeAudio(parts, call, audio, { request, reply })
+}
+
+async function makeAudio(
+  parts: AudioRouteParts,
+  call: AudioCall,
+  audio: AudioWanted,
+  { request, reply }: Pick<Keyed, 'request' | 'reply'>,
+): Promise<unknown> {
+  const keyed = { request, reply, digestBody: () => digestJson(request.body) }
+  return await once(parts, call, keyed, async (made) => {
+    await serveAudio(parts, made, audio, reply)
+    return reply
+  })
 }
 
 const answerTranscription: Handler = async (parts, call, request, reply) => {
@@ -227,68 +244,37 @@ const answerTranscription: Handler = async (parts, call, request, reply) => {
     const wanted = parseTranscription(parts, upload)
     call.request = { model: wanted.model.name, stream: wanted.stream }
     nameUpstream(reply, wanted.model.upstream_id, wanted.ignored)
-    const client = new EventStream(reply)
-    const { transcript, svc } = await transcribe(parts, call, wanted, (left) =>
-      client.onLeave(left),
-    )
-    setNumbers(reply, svc)
-    if (wanted.stream) {
-      client.start()
-      await client.write(streamTranscript(transcript, svc))
-      client.end()
-      return reply
-    }
-    const { granularities, format } = wanted
-    const { body, content_type } = formatTranscript(transcript, format, { granularities, svc })
-    return reply.type(content_type).serializer(String).send(body)
+    const keyed = { request, reply, digestBody: () => digestUpload(upload) }
+    return await once(parts, call, keyed, (made) => sendTranscript(parts, made, wanted, reply))
   } finally {
     await upload.file?.close()
   }
+}
+
+async function sendTranscript(
+  parts: AudioRouteParts,
+  call: AudioCall,
+  wanted: TranscriptionRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const client = new EventStream(reply)
+  const { transcript, svc } = await transcribe(parts, call, wanted, (left) => client.onLeave(left))
+  setNumbers(reply, svc)
+  if (wanted.stream) {
+    const text = streamTranscript(transcript, svc)
+    await call.claim?.keepBody(text, { content_type: 'text/event-stream; charset=utf-8', svc })
+    client.start()
+    await client.write(text)
+    client.end()
+    return reply
+  }
+  const { granularities, format } = wanted
+  const { body, content_type } = formatTranscript(transcript, format, { granularities, svc })
+  await call.claim?.keepBody(body, { content_type, svc })
+  return reply.type(content_type).serializer(String).send(body)
 }
 
 function nameUpstream(reply: FastifyReply, upstream_id: string, ignored: readonly string[]): void {
   reply.header('x-svc-upstream-model', upstream_id)
   if (ignored.length > 0) reply.header('x-svc-ignored-fields', nameable(ignored).join(', '))
 }
-
-// For the documentation: the readers say exactly what is wrong with a body.
-const SpeechBody = Type.Object({
-  model: Type.Unknown({ examples: ['elevenlabs/eleven_flash_v2_5'] }),
-  input: Type.Unknown({ description: 'What is to be said.', examples: ['Good morning.'] }),
-  voice: Type.Unknown({ description: 'From GET /v1/audio/voices.', examples: ['alloy'] }),
-  response_format: Type.Optional(
-    Type.Unknown({ description: 'mp3, opus, wav or pcm.', examples: ['mp3'] }),
-  ),
-  speed: Type.Optional(Type.Unknown({ description: '0.7 to 1.2.', examples: [1] })),
-  stream_format: Type.Optional(
-    Type.Unknown({ description: 'audio, or sse: as events.', examples: ['audio'] }),
-  ),
-})
-const SoundBody = Type.Object({
-  model: Type.Unknown({ examples: ['elevenlabs/eleven_text_to_sound_v2'] }),
-  input: Type.Unknown({ description: 'What is to be heard.', examples: ['Rain on a tin roof'] }),
-  response_format: Type.Optional(
-    Type.Unknown({ description: 'mp3, opus, wav or pcm.', examples: ['mp3'] }),
-  ),
-  seconds: Type.Optional(Type.Unknown({ description: '0.5 to 30.', examples: [5] })),
-  prompt_influence: Type.Optional(Type.Unknown({ description: '0 to 1.', examples: [0.3] })),
-  loop: Type.Optional(
-    Type.Unknown({ description: 'Whether it can be repeated without a gap.', examples: [false] }),
-  ),
-})
-const VoiceListBody = Type.Object({
-  object: Type.Literal('list'),
-  data: Type.Array(
-    Type.Object({
-      id: Type.String({ examples: ['21m00Tcm4TlvDq8ikWAM'] }),
-      name: Type.String({ examples: ['Rachel'] }),
-      aliases: Type.Array(Type.String({ examples: ['nova'] })),
-      labels: Type.Record(Type.String(), Type.String()),
-      preview_url: Nullable(Type.String()),
-    }),
-  ),
-})
-const AUDIO_DESCRIPTION =
-  'The audio comes as it is made. What it cost stands in the headers `X-Svc-Credits-Used`, `X-Svc-Balance-Before`, `X-Svc-Balance-After` and `X-Svc-Billing-Mode`.'
-const TRANSCRIPT_DESCRIPTION =
-  'A form with the fields `file` (up to 25 MB), `model`, and as wanted `language`, `response_format` (json, text, srt, vtt, verbose_json), `timestamp_granularities[]`, `temperature`, `stream`. Charged by the length of the audio.'

@@ -10,6 +10,7 @@ import type { CallSignal } from '../../platform/http-call.ts'
 import type { Hold } from '../../wallet/holds.ts'
 import { CallLifetime } from '../call-lifetime.ts'
 import { presentNumbers, type SvcNumbers } from '../dialects/dialect.ts'
+import { AudioRecord } from '../idempotency/audio-record.ts'
 import { serviceStopped } from '../provider-answer.ts'
 import type { AudioReply } from '../upstreams/elevenlabs/elevenlabs.ts'
 import { errorFromTransport, senseless } from '../upstreams/error-mapping.ts'
@@ -52,7 +53,9 @@ export async function serveAudio(
     const begun = await begin(parts, { wanted, hold, lifetime })
     const svc = await settleAudio(parts, call, { ...wanted, ...begun, hold, stream: true })
     setNumbers(reply, svc)
-    await passOn({ wanted, client, svc, pieces: begun.pieces, request_id: call.request_id })
+    const { request_id, claim } = call
+    const kept = claim && new AudioRecord(claim)
+    await passOn({ wanted, client, svc, pieces: begun.pieces, request_id, kept })
   } finally {
     lifetime.close()
   }
@@ -110,24 +113,34 @@ type Passing = {
   svc: SvcNumbers
   pieces: AsyncIterator<Uint8Array>
   request_id: string
+  /** Set where the client will come back for what it could not read. */
+  kept: AudioRecord | undefined
 }
 
 /** It is paid for: whatever goes wrong now cuts the answer, so that nobody takes a part of it for the whole. */
-async function passOn({ wanted, client, svc, pieces, request_id }: Passing): Promise<void> {
+async function passOn(passing: Passing): Promise<void> {
+  const { wanted, client, svc, pieces, request_id, kept } = passing
   const { events, content_type } = wanted
   client.start(events ? undefined : content_type)
+  const isWanted = () => !client.left || kept?.has_room === true
   try {
-    for (let read = await pieces.next(); !read.done && !client.left; read = await pieces.next()) {
+    for (let read = await pieces.next(); !read.done && isWanted(); read = await pieces.next()) {
+      kept?.add(read.value)
       await client.write(events ? toDelta(read.value) : read.value)
     }
+    await kept?.keep(svc, {
+      content_type: events ? 'text/event-stream; charset=utf-8' : content_type,
+      present: (audio) => (events ? toDelta(audio) + toDone(wanted, svc) : audio),
+    })
     if (events) await client.write(toDone(wanted, svc))
     client.end()
   } catch (error) {
+    const fault = error instanceof ApiError ? error : errorFromTransport('elevenlabs', error)
+    await kept?.fail(fault)
     if (!events) {
       client.cut()
       return
     }
-    const fault = error instanceof ApiError ? error : errorFromTransport('elevenlabs', error)
     await client.write(
       `data: ${renderError(fault, { dialect: 'openai', request_id, public_url: '' })}\n\n`,
     )

@@ -2,7 +2,7 @@
 // come after it, and is gone with the call: its name is removed as soon as it is open, so that nothing is left
 // behind however the process ends.
 
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
@@ -66,6 +66,15 @@ export async function readUpload(request: IncomingMessage, folder: string): Prom
     await handle.close()
     throw error
   }
+}
+
+/** Of what the form says, whatever its boundary is; the file is read from the disk once more. */
+export async function digestUpload({ file, fields }: Upload): Promise<Buffer> {
+  const hash = createHash('sha256')
+  const named = [...fields].sort(([left], [right]) => (left < right ? -1 : 1))
+  hash.update(JSON.stringify([named, file?.name, file?.media_type, file?.size]))
+  if (file) for await (const piece of file.read()) hash.update(piece)
+  return hash.digest()
 }
 
 async function openNameless(folder: string): Promise<FileHandle> {
@@ -164,5 +173,6 @@ function tooLarge(): ApiError {
     status: 413,
     message: `The file is larger than ${UPLOAD_MAX_BYTES / 1024 / 1024} MB.`,
     hint: 'Compress the audio, or split it.',
+    param: 'file',
   })
 }

@@ -216,16 +216,16 @@ test('a body that is no JSON, or a list, is understood by its status', () => {
   assert.equal(google.code, 'provider_misconfigured')
 })
 
-test('Retry-After comes from the first place that says it, in whole seconds', () => {
+test('Retry-After comes from the first place that says it, in whole seconds, and never lacks', () => {
   const cases: readonly [Record<string, string>, string | undefined][] = [
-    [{}, undefined],
+    [{}, '2'],
     [{ 'retry-after-ms': '1500', 'retry-after': '9' }, '2'],
     [{ 'retry-after-ms': '3' }, '1'],
     [{ 'retry-after': '0' }, '1'],
     [{ 'retry-after': 'Sun, 15 Nov 2026 12:00:20 GMT' }, '20'],
-    [{ 'retry-after': 'soon' }, undefined],
+    [{ 'retry-after': 'soon' }, '2'],
     [{ 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '6m0s' }, '360'],
-    [{ 'x-ratelimit-remaining-tokens': '5', 'x-ratelimit-reset-tokens': '6m0s' }, undefined],
+    [{ 'x-ratelimit-remaining-tokens': '5', 'x-ratelimit-reset-tokens': '6m0s' }, '2'],
     [{ 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '20ms' }, '1'],
     [
       {

@@ -9,6 +9,8 @@ import { type JsonRecord, listOf, numberOf, parseJson, recordOf, textOf } from '
 import { retryAfterSeconds } from './retry-after.ts'
 
 const MAX_RETRY_AFTER_S = 3600
+/** Where a provider limits a call and does not say for how long. */
+const USUAL_RETRY_AFTER_S = 2
 const MAX_PROVIDER_TEXT = 500
 /** What a code or the path of a field looks like: no words, which could say anything. */
 const NAME = /^[\w.[\]-]{1,100}$/
@@ -135,12 +137,13 @@ function toApiError(errors: ProviderErrors, failure: Failure, answer: ErrorAnswe
   const long = wait_s !== undefined && wait_s > MAX_RETRY_AFTER_S
   // Nobody waits for an hour: that is a plan which is used up.
   if (limited && long) return new ApiError(MISCONFIGURED.code, { detail })
-  const waits = (limited || verdict.code === 'provider_unavailable') && !long
+  const wait = limited || (verdict.code === 'provider_unavailable' && !long)
+  const told_s = wait_s ?? (limited ? USUAL_RETRY_AFTER_S : undefined)
   return new ApiError(verdict.code, {
     ...wordsOf(verdict, failure),
     ...toldOf(verdict, failure),
     detail,
-    ...(waits && wait_s !== undefined && { headers: { 'retry-after': String(wait_s) } }),
+    ...(wait && told_s !== undefined && { headers: { 'retry-after': String(told_s) } }),
   })
 }
 

@@ -79,6 +79,7 @@ function refuseThread(): ApiError {
   return new ApiError('bad_request', {
     message: 'thread is not supported.',
     hint: 'Send the whole conversation with each call, without `thread`.',
+    param: 'thread',
     details: { error_code: 'thread_unsupported_request' },
   })
 }
