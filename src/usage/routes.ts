@@ -3,12 +3,12 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { sessionOf } from '../http/access.ts'
+import { type Documents, sessionOf } from '../http/access.ts'
 import { Credits, Nullable, PageQuery, Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import type { Db } from '../platform/db.ts'
 import { listTransactions } from '../wallet/statement.ts'
-import { readStatement } from './transactions-csv.ts'
+import { CSV_HEAD, readStatement } from './transactions-csv.ts'
 
 const Transaction = Type.Object({
   id: Type.String(),
@@ -29,11 +29,21 @@ const Transaction = Type.Object({
   created_at: Timestamp,
 })
 
+/** With `format=csv`. */
+const CSV: Documents = {
+  reply: {
+    'text/csv': {
+      schema: { type: 'string' },
+      example: `${CSV_HEAD}0198…,2026-11-15T09:30:00.000Z,welcome,1000000,0,1000000,,\r\n`,
+    },
+  },
+}
+
 export function usageRoutes(app: App, parts: { db: Db }): void {
   app.get(
     '/account/transactions',
     {
-      config: { access: 'session', errors: ['bad_request'] },
+      config: { access: 'session', errors: ['bad_request'], documents: CSV },
       schema: {
         tags: ['Wallet'],
         operationId: 'transactions',

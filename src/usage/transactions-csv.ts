@@ -13,6 +13,7 @@ const COLUMNS = [
   'description',
   'generation_id',
 ] as const
+export const CSV_HEAD = `${COLUMNS.join(',')}\r\n`
 const PAGE_SIZE = 500
 
 /** Resolves once the first page is read: what is wrong with the request is known before anything is sent. */
@@ -28,7 +29,7 @@ async function* formatPages(
   account_id: string,
   first: TransactionPage,
 ): AsyncGenerator<string> {
-  yield `${COLUMNS.join(',')}\r\n`
+  yield CSV_HEAD
   let page = first
   for (;;) {
     yield page.data.map(formatLine).join('')

@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { type PayerParts, resolvePayer } from '../../access/payer.ts'
-import { callerOf, type RoutePolicy } from '../../http/access.ts'
+import { callerOf, type Documents, type RoutePolicy } from '../../http/access.ts'
 import { EventStream } from '../../http/event-stream.ts'
 import { acceptAll, Nullable } from '../../http/schemas.ts'
 import type { App } from '../../http/server.ts'
@@ -17,6 +17,7 @@ import {
   requireElevenlabs,
   setNumbers,
 } from './audio-call.ts'
+import { SOUND_DOCUMENTS, SPEECH_DOCUMENTS, TRANSCRIPT_DOCUMENTS } from './audio-documents.ts'
 import { serveAudio } from './serve-audio.ts'
 import { checkLength, parseSound, parseSpeech } from './speech-request.ts'
 import { formatTranscript, streamTranscript } from './transcript-formats.ts'
@@ -76,21 +77,25 @@ export function audioRoutes(app: App, parts: AudioRouteParts): void {
       answer(parts, { endpoint, handler }, request, reply)
   }
   const speech = { operationId: 'speech', summary: 'Text to speech', body: SpeechBody }
-  app.post('/v1/audio/speech', made(speech), answerWith('/v1/audio/speech', answerSpeech))
+  app.post(
+    '/v1/audio/speech',
+    made(speech, SPEECH_DOCUMENTS),
+    answerWith('/v1/audio/speech', answerSpeech),
+  )
   app.post(
     '/v1/users/:external_user_id/audio/speech',
-    made(forUser(speech)),
+    made(forUser(speech), SPEECH_DOCUMENTS),
     answerWith('/v1/users/:external_user_id/audio/speech', answerSpeech),
   )
   const sound = { operationId: 'sound_effects', summary: 'Sound effects', body: SoundBody }
   app.post(
     '/v1/audio/sound-effects',
-    made(sound),
+    made(sound, SOUND_DOCUMENTS),
     answerWith('/v1/audio/sound-effects', answerSound),
   )
   app.post(
     '/v1/users/:external_user_id/audio/sound-effects',
-    made(forUser(sound)),
+    made(forUser(sound), SOUND_DOCUMENTS),
     answerWith('/v1/users/:external_user_id/audio/sound-effects', answerSound),
   )
   const heard = { operationId: 'transcription', summary: 'Speech to text' }
@@ -118,9 +123,9 @@ function forUser(route: Described): Described {
   }
 }
 
-function made(route: Described) {
+function made(route: Described, documents: Documents) {
   return {
-    config: POLICY,
+    config: { ...POLICY, documents },
     bodyLimit: BODY_LIMIT_BYTES,
     validatorCompiler: acceptAll,
     schema: { tags: ['Audio'], description: AUDIO_DESCRIPTION, ...route },
@@ -129,12 +134,11 @@ function made(route: Described) {
 
 function uploaded(route: Described) {
   return {
-    config: { ...POLICY, accepts_upload: true },
+    config: { ...POLICY, accepts_upload: true, documents: TRANSCRIPT_DOCUMENTS },
     validatorCompiler: acceptAll,
     schema: {
       tags: ['Audio'],
       description: TRANSCRIPT_DESCRIPTION,
-      consumes: ['multipart/form-data'],
       ...route,
     },
   }
@@ -238,28 +242,27 @@ function nameUpstream(reply: FastifyReply, upstream_id: string, ignored: readonl
 }
 
 // For the documentation: the readers say exactly what is wrong with a body.
+const Format = Type.Optional(
+  Type.Enum(['mp3', 'opus', 'wav', 'pcm'], { description: 'mp3 if left out.', examples: ['mp3'] }),
+)
 const SpeechBody = Type.Object({
-  model: Type.Unknown({ examples: ['elevenlabs/eleven_flash_v2_5'] }),
-  input: Type.Unknown({ description: 'What is to be said.', examples: ['Good morning.'] }),
-  voice: Type.Unknown({ description: 'From GET /v1/audio/voices.', examples: ['alloy'] }),
-  response_format: Type.Optional(
-    Type.Unknown({ description: 'mp3, opus, wav or pcm.', examples: ['mp3'] }),
-  ),
-  speed: Type.Optional(Type.Unknown({ description: '0.7 to 1.2.', examples: [1] })),
+  model: Type.String({ examples: ['elevenlabs/eleven_flash_v2_5'] }),
+  input: Type.String({ description: 'What is to be said.', examples: ['Good morning.'] }),
+  voice: Type.String({ description: 'From GET /v1/audio/voices.', examples: ['alloy'] }),
+  response_format: Format,
+  speed: Type.Optional(Type.Number({ minimum: 0.7, maximum: 1.2, examples: [1] })),
   stream_format: Type.Optional(
-    Type.Unknown({ description: 'audio, or sse: as events.', examples: ['audio'] }),
+    Type.Enum(['audio', 'sse'], { description: 'sse: as events.', examples: ['audio'] }),
   ),
 })
 const SoundBody = Type.Object({
-  model: Type.Unknown({ examples: ['elevenlabs/eleven_text_to_sound_v2'] }),
-  input: Type.Unknown({ description: 'What is to be heard.', examples: ['Rain on a tin roof'] }),
-  response_format: Type.Optional(
-    Type.Unknown({ description: 'mp3, opus, wav or pcm.', examples: ['mp3'] }),
-  ),
-  seconds: Type.Optional(Type.Unknown({ description: '0.5 to 30.', examples: [5] })),
-  prompt_influence: Type.Optional(Type.Unknown({ description: '0 to 1.', examples: [0.3] })),
+  model: Type.String({ examples: ['elevenlabs/eleven_text_to_sound_v2'] }),
+  input: Type.String({ description: 'What is to be heard.', examples: ['Rain on a tin roof'] }),
+  response_format: Format,
+  seconds: Type.Optional(Type.Number({ minimum: 0.5, maximum: 30, examples: [5] })),
+  prompt_influence: Type.Optional(Type.Number({ minimum: 0, maximum: 1, examples: [0.3] })),
   loop: Type.Optional(
-    Type.Unknown({ description: 'Whether it can be repeated without a gap.', examples: [false] }),
+    Type.Boolean({ description: 'Whether it can be repeated without a gap.', examples: [false] }),
   ),
 })
 const VoiceListBody = Type.Object({
