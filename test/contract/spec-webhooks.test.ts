@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { connectHosted } from '../support/oauth.ts'
 import { createWebhookService } from '../support/webhooks.ts'
 
 const service = await createWebhookService()
@@ -42,6 +43,20 @@ test('an event has an id with evt_ in front, its type, its time and its data, in
   assert.equal(event['type'], 'usage.completed')
   assert.equal(new Date(String(event['created_at'])).toISOString(), event['created_at'])
   assert.equal(typeof event['data'], 'object')
+})
+
+test('balance.updated names the template of the route, not the address that was called', async () => {
+  const { developer, app, receiver } = await service.owner({ events: ['balance.updated'] })
+  const user = await service.register()
+  await connectHosted(service, { app, user, external_user_id: 'alice' })
+  const { key } = await service.createKey(developer.bearer, { billing_mode: 'user' })
+  const body = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hello' }] }
+  await service.post('/v1/users/alice/chat/completions', body, { 'x-api-key': key })
+  await service.work()
+  assert.deepEqual(
+    receiver.received.map(({ event }) => event.data['endpoint']),
+    ['/v1/users/:external_user_id/chat/completions'],
+  )
 })
 
 test('the log shows 50 deliveries unless told otherwise, and at most 100', async () => {

@@ -50,6 +50,11 @@ export const ENDPOINTS_CHAPTER: Chapter = {
           ],
         ],
         [
+          'Bodies are JSON, unless stated',
+          ['test/contract/bad-input.test.ts', 'another content type is 415, whatever it holds'],
+          ['test/contract/bad-input.test.ts', 'what is not JSON is 400'],
+        ],
+        [
           'registration: 400 `invalid_email`',
           [ACCOUNTS, 'an address without @, with spaces, line breaks or NUL is invalid_email'],
         ],
@@ -391,6 +396,10 @@ export const ENDPOINTS_CHAPTER: Chapter = {
         [
           'onboarding: the address works once, for minutes',
           ['sandbox/stripe/accounts.test.ts', 'an onboarding link expires after five minutes'],
+          [
+            'sandbox/stripe/accounts.test.ts',
+            'an onboarding link opens once: the second time it leads to the refresh address',
+          ],
           [ONBOARDING, 'a page of Stripe that is too old leads back to a fresh one'],
         ],
         ['onboarding: 409 if there is an account', [ONBOARDING, FINISHED]],
@@ -412,6 +421,13 @@ export const ENDPOINTS_CHAPTER: Chapter = {
           [ONBOARDING, 'the status comes from the mirror when Stripe fails (…)'],
         ],
         ['POST /developers/connect/dashboard-link: an address', [ONBOARDING, FINISHED]],
+        [
+          'dashboard: the address works once',
+          [
+            'sandbox/stripe/accounts.test.ts',
+            'a login link shows the dashboard once, and only to whom has been onboarded',
+          ],
+        ],
         ['dashboard: 400 `onboarding_incomplete`', [ONBOARDING, FINISHED]],
         ['dashboard: 404 `not_found` without an account', [ONBOARDING, NO_ACCOUNT]],
         [

@@ -76,6 +76,13 @@ export const EVENTS_CHAPTER: Chapter = {
           [EVENTS, 'is told to the app it came through, about the user'],
         ],
         [
+          '`balance.updated`: `endpoint` is the template of the route',
+          [
+            'test/contract/spec-webhooks.test.ts',
+            'balance.updated names the template of the route, not the address that was called',
+          ],
+        ],
+        [
           '`balance.low`: `user_id`, `current_balance`, `threshold`',
           [
             EVENTS,
