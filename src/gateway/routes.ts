@@ -32,6 +32,7 @@ const POLICY = {
     'model_not_found',
     'content_filtered',
     'provider_rate_limited',
+    'pricing_error',
     'upstream_error',
     'provider_misconfigured',
     'provider_unavailable',

@@ -161,6 +161,7 @@ test('the reference page has an anchor for every operation and loads nothing fro
   for (const { operation } of operations)
     assert.ok(page.body.includes(`id="${operation.operationId}"`))
   assert.doesNotMatch(page.body, /<script|src="http|@import/)
+  assert.match(page.body, /-F [^\n]*file=@meeting\.mp3/, 'an upload is shown as one')
   const style = page.body.match(/href="(\/assets\/style\.css[^"]*)"/)?.[1] ?? ''
   const sheet = await service.request({ url: style })
   assert.match(String(sheet.headers['content-type']), /^text\/css/)

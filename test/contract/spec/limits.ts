@@ -5,8 +5,11 @@ import type { Chapter } from './statement.ts'
 const AUTHENTICATE = 'src/access/authenticate.test.ts'
 const BATCH = 'test/payouts/batch.test.ts'
 const LIMIT = 'src/http/rate-limit.test.ts'
+const DEFAULTS = 'test/contract/spec-limits.test.ts'
 const RULES = 'src/payouts/rules.test.ts'
 const HUNDRED = 'each key has its own allowance of 100 a minute, counted down in the headers'
+const UNSET =
+  'without settings: 100 requests, 3 registrations and 5 logins a minute, 3 mails an hour, 5 passwords in 15 minutes'
 const EVERY_REPLY = 'the three headers are on every kind of reply'
 const SETTINGS = 'is what the settings say, in windows of a minute, an hour and 15 minutes'
 const EDGES = 'changes its mind at seven days, ten dollars and ninety days, and not a moment before'
@@ -22,6 +25,7 @@ export const LIMITS: Chapter = {
       rows: [
         [
           '100 requests a minute for each key, as configured',
+          [DEFAULTS, UNSET],
           [AUTHENTICATE, HUNDRED],
           [LIMIT, SETTINGS],
         ],
@@ -41,10 +45,12 @@ export const LIMITS: Chapter = {
         ],
         [
           'Registration: 3 a minute',
+          [DEFAULTS, UNSET],
           [AUTHENTICATE, 'the fourth registration in a minute from one address is refused'],
         ],
         [
           'Login: 5 a minute',
+          [DEFAULTS, UNSET],
           [
             AUTHENTICATE,
             'the sixth login in a minute is refused: from one address, and for one email from many',
@@ -52,6 +58,7 @@ export const LIMITS: Chapter = {
         ],
         [
           'Verification mail: 3 an hour for each user',
+          [DEFAULTS, UNSET],
           [
             'src/accounts/mail-proofs.test.ts',
             'the fourth mail in an hour is rate_limited; an address that is verified uses no slot',
@@ -59,6 +66,7 @@ export const LIMITS: Chapter = {
         ],
         [
           'Password: 5 attempts in 15 minutes for each user',
+          [DEFAULTS, UNSET],
           [
             'src/accounts/passwords.test.ts',
             'wrong attempts use up slots: the sixth in 15 minutes is rate_limited, even if right',
