@@ -8,7 +8,11 @@ create table account (
   password_hash text not null,
   email_verified_at timestamptz,
   created_at timestamptz not null,
-  constraint account_email_is_unique unique (email_key)
+  is_operator boolean not null default false,
+  -- Below this the owner is told by mail; null: never.
+  low_balance_credits bigint default 500000,
+  constraint account_email_is_unique unique (email_key),
+  constraint account_low_balance_is_positive check (low_balance_credits between 1 and 9007199254740991)
 );
 
 create table session (

@@ -103,7 +103,9 @@ create type usage_endpoint as enum ('/v1/chat/completions', '/v1/messages',
   '/v1/audio/speech', '/v1/audio/transcriptions', '/v1/audio/sound-effects',
   '/v1/users/:external_user_id/audio/speech', '/v1/users/:external_user_id/audio/transcriptions',
   '/v1/users/:external_user_id/audio/sound-effects');
-create type event_kind as enum ('usage.completed', 'balance.updated', 'user.connected', 'user.disconnected');
+-- `usage.free`: a call that cost nothing. Nobody is told of it, but it is counted (fold_usage).
+create type event_kind as enum ('usage.completed', 'usage.free', 'balance.updated', 'user.connected',
+  'user.disconnected');
 
 -- The book. `at` is the time of posting. Its unique indexes are made with each partition (guard_journal_partition):
 -- an index of the whole table would need `at` in it, which would make it larger and mean less.
@@ -158,6 +160,7 @@ create table usage_event (
   endpoint usage_endpoint,
   bucket smallint not null,
   estimated boolean not null,
+  stream boolean not null default false,
   -- The id of the hold, of the journal transaction and of the generation.
   id uuid not null,
   wallet_id uuid not null,
@@ -168,6 +171,8 @@ create table usage_event (
   request_id uuid,
   model text not null,
   outcome text,
+  -- Of a call that failed half way and is charged what was delivered.
+  error_code text,
   provider_request_id text,
   client_id text,
   external_user_id text,
@@ -182,6 +187,38 @@ create table usage_event (
   constraint usage_event_bucket_is_of_wallet check (bucket = wallet_bucket(wallet_id))
 ) partition by range (at);
 create index usage_event_by_wallet on usage_event (wallet_id, at);
+-- What a developer's users paid. Calls that developers pay themselves are not in it and cost nothing more.
+create index usage_event_by_developer on usage_event (developer_id, at) where developer_id <> wallet_id;
+
+-- Calls that had a payer and cost nothing because they were refused or failed: shown beside those of usage_event, and
+-- no part of the book. Written in batches beside the calls (record_failed_calls), and dropped by the month.
+create table failed_call (
+  at timestamptz not null,
+  total_ms integer,
+  http_status smallint not null,
+  bucket smallint not null,
+  stream boolean not null,
+  billing_mode billing_mode not null,
+  endpoint usage_endpoint,
+  -- As those of usage_event: an id of the payer's wallet, with the time in it.
+  id uuid not null,
+  wallet_id uuid not null,
+  developer_id uuid,
+  key_id uuid,
+  request_id uuid,
+  -- As it was asked for, whether or not there is one.
+  model text not null,
+  upstream_model text,
+  outcome text not null,
+  error_code text,
+  client_id text,
+  external_user_id text,
+  primary key (at, id, bucket),
+  constraint failed_call_time_is_of_id check (at = id_time(id)),
+  constraint failed_call_bucket_is_of_wallet check (bucket = wallet_bucket(wallet_id))
+) partition by range (at);
+create index failed_call_by_wallet on failed_call (wallet_id, at);
+create index failed_call_by_developer on failed_call (developer_id, at) where developer_id <> wallet_id;
 
 -- The markup of a call, until a payout takes it. The bucket is the payer's. A call has one because it has one usage row:
 -- the id has no index here.
@@ -305,12 +342,12 @@ begin
   end if;
 end $$;
 select make_ledger_partition(parent, parent || '_default', 'default')
-from unnest(array['journal', 'usage_event', 'developer_earning', 'outbox']) as parent;
+from unnest(array['journal', 'usage_event', 'developer_earning', 'outbox', 'failed_call']) as parent;
 
 -- In the order in which a settlement locks them. In any other order both would wait for each other.
 create function lock_ledger_tables() returns void language plpgsql as $$
 begin
-  lock table outbox, journal, usage_event, developer_earning in access exclusive mode;
+  lock table outbox, journal, usage_event, developer_earning, failed_call in access exclusive mode;
 end $$;
 
 -- A month is sealed once (docs/ledger.md): after that its partitions refuse every row and every change.
@@ -336,7 +373,7 @@ begin
   perform pg_advisory_xact_lock(7233003);
   for parent, by_time, unit in
     values ('journal', 'at', 'month'), ('usage_event', 'at', 'month'),
-      ('developer_earning', 'usage_at', 'month'), ('outbox', 'at', 'week')
+      ('developer_earning', 'usage_at', 'month'), ('outbox', 'at', 'week'), ('failed_call', 'at', 'month')
   loop
     name_end := case unit when 'month' then '"_y"YYYY"m"MM' else '"_y"IYYY"w"IW' end;
     select array_agg(s) into starts
@@ -460,7 +497,7 @@ create type usage_description as (
   input_tokens integer, cached_input_tokens integer, cache_write_tokens integer, output_tokens integer,
   reasoning_tokens integer, estimated boolean, price_list_id integer, request_id uuid, provider_request_id text,
   first_byte_ms integer, total_ms integer, endpoint usage_endpoint, outcome text, raw_usage json, details jsonb,
-  event jsonb
+  stream boolean, error_code text, event jsonb
 );
 
 -- What travels together in a batch.

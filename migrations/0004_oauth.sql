@@ -36,15 +36,17 @@ create table app_connection (
   app_id uuid not null references app (id) on delete cascade,
   -- Null once the account is gone: its tokens then lead to no user.
   account_id uuid references account (id) on delete set null,
-  -- What the app may spend in a month (UTC); null is without limit.
-  monthly_cap_credits bigint,
+  -- What the app may spend in a day or month (UTC); null is without limit.
+  cap_credits bigint,
+  cap_period text not null default 'month',
   -- The markup that the user saw and allowed last: a higher one of the app does not hold for them.
   agreed_markup_bps integer not null,
   created_at timestamptz not null,
   -- Since when at least one grant is live; null while none is.
   connected_at timestamptz,
   constraint app_connection_is_unique unique (account_id, app_id),
-  constraint app_connection_cap_is_positive check (monthly_cap_credits between 1 and 9007199254740991)
+  constraint app_connection_cap_period_is_known check (cap_period in ('day', 'month')),
+  constraint app_connection_cap_is_positive check (cap_credits between 1 and 9007199254740991)
 );
 create index app_connection_by_app on app_connection (app_id);
 

@@ -15,6 +15,7 @@ import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { appRoutes } from './oauth/app-routes.ts'
+import { appUserRoutes } from './oauth/app-user-routes.ts'
 import { authorizeRoutes } from './oauth/authorize-routes.ts'
 import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
@@ -26,6 +27,8 @@ import { payoutEventHandlers } from './payouts/event-handlers.ts'
 import { stripeEventRoutes } from './payouts/event-routes.ts'
 import { topupEventHandlers } from './topups/event-handlers.ts'
 import { topupRoutes } from './topups/routes.ts'
+import { accountRoutes } from './usage/account-routes.ts'
+import { callRoutes } from './usage/call-routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
@@ -61,6 +64,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     rate_limit_per_minute: config.RATE_LIMIT_PER_MINUTE,
   })
   appRoutes(app, { ...parts, apps_per_account_max: config.APPS_PER_ACCOUNT_MAX })
+  appUserRoutes(app, parts)
   signInRoutes(app, account_parts)
   authorizeRoutes(app, account_parts)
   protocolRoutes(app, account_parts)
@@ -76,7 +80,9 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   listenRoutes(app, webhook_parts)
   deliveryRoutes(app, { ...parts, wakeSenders: parts.delivery_wake.wake })
   moneyRoutes(app, parts, account_parts.wakeMailSender)
+  accountRoutes(app, parts)
   usageRoutes(app, parts)
+  callRoutes(app, parts)
   earningsRoutes(app, parts)
   catalogRoutes(app, parts)
   const gateway_parts = { ...parts, public_url, ledger: () => parts.call_ledger }

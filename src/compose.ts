@@ -23,10 +23,11 @@ import { Db } from './platform/db.ts'
 import { createHttpClient, type HttpClient } from './platform/http-client.ts'
 import { type Forgetful, InvalidationFeed } from './platform/invalidation.ts'
 import type { Log } from './platform/log.ts'
-import { createMailer } from './platform/mail.ts'
+import { createMailer, type Mailer } from './platform/mail.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
 import { SecretBox } from './platform/secret-box.ts'
 import { readSecretKeys } from './secrets-key.ts'
+import { FailedCalls } from './usage/failed-calls.ts'
 import { CallLedger } from './wallet/lanes/call-ledger.ts'
 import { createWebhookClient } from './webhooks/client.ts'
 import { Dispatcher } from './webhooks/dispatcher.ts'
@@ -92,19 +93,19 @@ export function compose(options: ComposeOptions) {
     growth: { wait_ms: GROWTH_WAIT_MS },
     running: new RunningCalls(),
     price_lists: new PriceLists(db, clock),
+    failed_calls: new FailedCalls((count) => metrics.failed_calls_dropped.inc(count)),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
     lifecycle: createLifecycle(),
-    mailer: createMailer({
-      smtp_url: config.SMTP_URL,
-      from: config.MAIL_FROM,
-      folder: path.join(config.DATA_DIR, 'mail'),
-    }),
+    mailer: composeMailer(config),
   }
 }
 
 export async function closeParts(parts: Parts): Promise<void> {
   await Promise.all([parts.call_ledger.stop(), parts.dispatcher.stop()])
+  await parts.failed_calls.flush(parts.db).catch((error: unknown) => {
+    parts.log.warn({ err: error }, 'failed calls of the last second are not in the record')
+  })
   await parts.feed.stop()
   await parts.limits.close()
   parts.mailer.close()
@@ -119,6 +120,14 @@ function composeModels(config: Config, clock: Clock, http_client: HttpClient) {
     elevenlabs: createElevenlabs(config, http_client),
     model_watch: new ModelWatch(),
   }
+}
+
+function composeMailer(config: Config): Mailer {
+  return createMailer({
+    smtp_url: config.SMTP_URL,
+    from: config.MAIL_FROM,
+    folder: path.join(config.DATA_DIR, 'mail'),
+  })
 }
 
 /** Undefined: nobody can be paid, and nobody can top up. */

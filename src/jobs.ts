@@ -9,6 +9,8 @@ import { payoutJobs } from './payouts/jobs.ts'
 import { forgetEventsJob } from './payouts/stripe-events.ts'
 import type { Job } from './platform/worker.ts'
 import { topupJobs } from './topups/jobs.ts'
+import { failedCallsJob } from './usage/failed-calls.ts'
+import { usageJobs } from './usage/jobs.ts'
 import { postKeptJob, walletJobs } from './wallet/jobs.ts'
 import { webhookJobs } from './webhooks/jobs.ts'
 
@@ -22,7 +24,9 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
   const own_node_id = parts.call_ledger.node_id
   return [
     postKeptJob(parts.call_ledger),
-    ...(config.ROLE === 'worker' ? [] : [lastUsedJob(parts.db, parts.last_used)]),
+    ...(config.ROLE === 'worker'
+      ? []
+      : [lastUsedJob(parts.db, parts.last_used), failedCallsJob(parts.db, parts.failed_calls)]),
     ...(config.ROLE === 'api'
       ? []
       : [
@@ -34,6 +38,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
           forgetEventsJob(parts),
           ...payoutJobs(parts),
           modelWatchJob(parts),
+          ...usageJobs({ ...parts, wakeMailSender }),
         ]),
   ]
 }

@@ -192,6 +192,9 @@ function requireAccess(arrival: Arrival): void {
       if (principal?.kind === 'key') return
       if (principal?.kind === 'token') return requireScope(principal, policy)
       throw credential.kind === 'token' ? invalidToken() : noCaller()
+    case 'anyone_known':
+      if (principal) return
+      throw credential.kind === 'token' ? invalidToken() : noCaller()
     case 'session':
       requireSession(arrival)
   }

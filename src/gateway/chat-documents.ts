@@ -36,6 +36,10 @@ export const PAYER_PARAMETERS: readonly Parameter[] = [
 
 /** On every reply of a provider. */
 export const UPSTREAM_HEADERS: Readonly<Record<string, Header>> = {
+  'X-Svc-Generation-Id': {
+    description: 'For GET /v1/generations/{id}: the receipt of this call.',
+    schema: { type: 'string' },
+  },
   'X-Svc-Upstream-Model': {
     description: 'The provider’s name of the model that answered.',
     schema: { type: 'string' },

@@ -7,8 +7,9 @@ import { ApiError } from '../platform/errors.ts'
 import { CallLifetime } from './call-lifetime.ts'
 import type { ChatEvent } from './dialects/chat-types.ts'
 import type { DialectStream, SvcNumbers } from './dialects/dialect.ts'
+import { noteFailure, placeOrNote } from './failures.ts'
 import { HoldGrowth } from './hold-growth.ts'
-import { type ChatCall, type ChatParts, type Order, placeOrder } from './order.ts'
+import type { ChatCall, ChatParts, Order } from './order.ts'
 import { promptTokens } from './prompt-size.ts'
 import { type Outcome, ProviderAnswer } from './provider-answer.ts'
 import { settleCall } from './settlement.ts'
@@ -22,7 +23,7 @@ export async function completeChat(
   call: ChatCall,
   client: EventStream,
 ): Promise<string> {
-  const order = await placeOrder(parts, call)
+  const order = await placeOrNote(parts, call)
   const lifetime = beginLifetime(parts, { call, order, client })
   try {
     const answer = await askProvider(parts, { call, order, lifetime })
@@ -42,7 +43,7 @@ export async function streamChat(
   call: ChatCall,
   client: EventStream,
 ): Promise<void> {
-  const order = await placeOrder(parts, call)
+  const order = await placeOrNote(parts, call)
   const lifetime = beginLifetime(parts, { call, order, client })
   try {
     const answer = await askProvider(parts, { call, order, lifetime })
@@ -138,6 +139,7 @@ async function conclude(
   if (outcome.kind === 'free') {
     await parts.ledger().release(order.hold)
     parts.metrics.gateway_calls.inc({ model: order.model.name, outcome: 'free' })
+    noteFailure(parts, call, { error: outcome.fault, outcome: outcome.ended })
     return outcome.fault
   }
   try {

@@ -7,7 +7,7 @@ import type { KeyPrincipal } from '../http/access.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { mintWalletId } from '../wallet/bucket.ts'
+import type { FailedCalls } from '../usage/failed-calls.ts'
 import type { Endpoint, Hold } from '../wallet/holds.ts'
 import type { CallLedger } from '../wallet/lanes/call-ledger.ts'
 import type { SpendLimit } from '../wallet/spend-limits.ts'
@@ -37,10 +37,15 @@ export type ChatParts = {
   /** How long an answer waits for room that its hold could grow into. */
   growth: { wait_ms: number }
   price_lists: PriceLists
+  failed_calls: FailedCalls
   public_url: string
 }
 
 export type ChatCall = {
+  /** Of its hold and of its record; the client is told it. */
+  id: string
+  /** By performance.now(). */
+  began_at: number
   endpoint: Endpoint
   dialect: Dialect
   request: ChatRequest
@@ -79,7 +84,7 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
   const withMarkup = (cost: bigint) => cost + markupOf(cost, payer.markup_bps)
   const placed_at = parts.clock.now()
   const hold = await parts.ledger().hold({
-    id: mintWalletId(payer.account_id, placed_at),
+    id: call.id,
     wallet_id: payer.account_id,
     min_credits: withMarkup(quoteMinimum(model, wanted)),
     max_credits: withMarkup(quoteMaximum(model, wanted)),

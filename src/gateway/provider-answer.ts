@@ -13,7 +13,7 @@ import type { UpstreamFrame, UpstreamReply } from './upstreams/contract.ts'
 
 /** Whether the payer pays, with what went wrong where something did. */
 export type Outcome =
-  | { kind: 'free'; fault: ApiError }
+  | { kind: 'free'; fault: ApiError; ended: CallRecord['ended'] }
   | { kind: 'charged'; record: CallRecord; fault: ApiError | undefined }
 
 export class ProviderAnswer {
@@ -106,7 +106,8 @@ export class ProviderAnswer {
     if (this.#ended_by === 'client') return { kind: 'charged', record: this.#record(), fault }
     const all_or_nothing = this.#ended_by === 'service' || this.#gathered
     const is_free = all_or_nothing ? !this.#delivered : !this.#meter.has_output
-    return is_free ? { kind: 'free', fault } : { kind: 'charged', record: this.#record(), fault }
+    if (is_free) return { kind: 'free', fault, ended: this.#ended() }
+    return { kind: 'charged', record: this.#record(), fault }
   }
 
   /** What was used, where the answer ends early because the credits do; the provider has said no end. */
@@ -121,6 +122,7 @@ export class ProviderAnswer {
       first_byte_ms: this.#first_byte_ms,
       total_ms: this.#elapsed(),
       ended: this.#ended(),
+      error_code: this.#ended() === 'failed' ? this.#fault?.code : undefined,
     }
   }
 

@@ -7,14 +7,15 @@ import { callerOf, type RoutePolicy } from '../http/access.ts'
 import { EventStream } from '../http/event-stream.ts'
 import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
+import { mintWalletId } from '../wallet/bucket.ts'
 import { completeChat, streamChat } from './chat.ts'
 import { CHAT_DOCUMENTS, MESSAGES_DOCUMENTS } from './chat-documents.ts'
 import { requireChatModel } from './chat-model.ts'
 import { anthropicDialect } from './dialects/anthropic/dialect.ts'
 import { parseTokenCount } from './dialects/anthropic/request.ts'
 import { openAiDialect } from './dialects/openai/dialect.ts'
+import { type AskedCall, planOrNote } from './failures.ts'
 import type { ChatCall, ChatParts } from './order.ts'
-import { planCall } from './plan.ts'
 import { promptTokens } from './prompt-size.ts'
 import type { RunningCalls } from './running-calls.ts'
 
@@ -182,23 +183,25 @@ async function answerChat(
 ): Promise<FastifyReply> {
   const chat = dialect.parse(request.body, request.headers)
   const payer = resolvePayerInMemory(parts, request) ?? (await resolvePayer(parts, request))
-  const plan = planCall(parts, { dialect, request: chat, payer })
+  const caller = callerOf(request)
+  const asked: AskedCall = {
+    id: mintWalletId(payer.account_id, parts.clock.now()),
+    began_at: performance.now(),
+    endpoint,
+    dialect,
+    request: chat,
+    payer,
+    key: caller.kind === 'key' ? caller : null,
+    request_id: request.id,
+  }
+  reply.header('x-svc-generation-id', asked.id)
+  const plan = planOrNote(parts, asked)
   reply.header('x-svc-upstream-model', plan.model.upstream_id)
   if (plan.ignored.length > 0) reply.header('x-svc-ignored-fields', plan.ignored.join(', '))
   const client = new EventStream(reply)
-  const caller = callerOf(request)
   const running = parts.running.begin()
   try {
-    const call: ChatCall = {
-      endpoint,
-      dialect,
-      request: chat,
-      plan,
-      key: caller.kind === 'key' ? caller : null,
-      payer,
-      request_id: request.id,
-      running,
-    }
+    const call: ChatCall = { ...asked, plan, running }
     if (chat.stream) {
       await streamChat(parts, call, client)
       return reply
@@ -211,6 +214,6 @@ async function answerChat(
 }
 
 const CHAT_DESCRIPTION =
-  'OpenAI’s format for every chat model. The reply carries `svc`: what it cost and the balance before and after. A stream ends with `data: [DONE]` and one more line with the same numbers. With `X-Svc-User`, or with an OAuth access token, the user pays.'
+  'OpenAI’s format for every chat model. The reply carries `svc`: what it cost and the balance before and after. A stream ends with `data: [DONE]` and one more line with the same numbers. With `X-Svc-User`, or with an OAuth access token, the user pays. `X-Svc-Generation-Id` names the call for `GET /v1/generations/:id`.'
 const MESSAGES_DESCRIPTION =
-  'Anthropic’s Messages format for every chat model. The reply carries `svc`; a stream ends with the event `svc_usage`.'
+  'Anthropic’s Messages format for every chat model. The reply carries `svc`; a stream ends with the event `svc_usage`. `X-Svc-Generation-Id` names the call for `GET /v1/generations/:id`.'

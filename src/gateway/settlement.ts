@@ -1,8 +1,8 @@
 // What comes after: the price of what was used, charged and recorded in one transaction.
 
-import { markupOf, priceUsage } from '../catalog/pricing.ts'
+import { markupOf, priceUsage, type TokenUsage } from '../catalog/pricing.ts'
+import type { ErrorCode } from '../platform/errors.ts'
 import type { Settlement } from '../wallet/holds.ts'
-import type { Usage } from './dialects/chat-types.ts'
 import type { SvcNumbers } from './dialects/dialect.ts'
 import type { Metered } from './meter.ts'
 import type { ChatCall, ChatParts, Order } from './order.ts'
@@ -16,6 +16,8 @@ export type CallRecord = {
   total_ms: number
   /** By whom: the provider, in good order or not, the client, a stop of ours, or the credits. */
   ended: 'complete' | 'failed' | 'client_left' | 'service_stopped' | 'out_of_credits'
+  /** What went wrong with the provider, where that ended it. */
+  error_code: ErrorCode | undefined
 }
 
 export async function settleCall(
@@ -61,7 +63,7 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced:
     estimated,
     // The prices it was charged at: a later price list must not change what this row says.
     ...priced,
-    ...detailsOf(order, priced, usage),
+    ...detailsOf(order, usage, priced),
     raw_usage: withoutZeros(raw),
     request_id: call.request_id.slice('req_'.length),
     ...(record.provider_request_id !== undefined && {
@@ -70,15 +72,21 @@ function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced:
     ...(record.first_byte_ms !== undefined && { first_byte_ms: Math.round(record.first_byte_ms) }),
     total_ms: Math.round(record.total_ms),
     outcome: record.ended,
+    ...(call.request.stream && { stream: true }),
+    ...(record.error_code !== undefined && { error_code: record.error_code }),
   }
 }
 
-/** What few calls have. */
-function detailsOf({ ignored }: Order, priced: Priced, { audio_input_tokens }: Usage) {
+/** What only few calls have. */
+function detailsOf({ ignored }: Order, usage: TokenUsage, priced: Priced) {
   const details = {
     ...('details' in priced && priced.details),
     ...(ignored.length > 0 && { ignored_fields: ignored }),
-    ...(audio_input_tokens !== undefined && { audio_input_tokens }),
+    // They have a price of their own, and cache_write_tokens has both.
+    ...(usage.cache_write_1h_tokens > 0 && { cache_write_1h_tokens: usage.cache_write_1h_tokens }),
+    ...(usage.audio_input_tokens !== undefined && {
+      audio_input_tokens: usage.audio_input_tokens,
+    }),
   }
   return Object.keys(details).length > 0 ? { details } : {}
 }

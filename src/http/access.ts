@@ -18,6 +18,8 @@ export const ACCESS_KINDS = [
   'token',
   /** Either of the two: whoever makes calls that cost. */
   'caller',
+  /** Any credential there is; the handler says what each may see. Only for reading. */
+  'anyone_known',
 ] as const
 export type Access = (typeof ACCESS_KINDS)[number]
 
@@ -117,7 +119,8 @@ export type TokenPrincipal = {
   /** What is granted and still allowed to the app. */
   readonly scopes: readonly string[]
   readonly markup_bps: number
-  readonly monthly_cap_credits: bigint | null
+  readonly cap_credits: bigint | null
+  readonly cap_period: 'day' | 'month'
   readonly expires_at: Date
 }
 
@@ -156,6 +159,14 @@ export function callerOf(request: FastifyRequest): KeyPrincipal | TokenPrincipal
   if (principal?.kind === 'key' || principal?.kind === 'token') return principal
   throw new ApiError('internal_error', {
     detail: 'handler asked for a caller its route does not need',
+  })
+}
+
+/** The caller of a route that declared `access: 'anyone_known'`. */
+export function principalOf(request: FastifyRequest): Principal {
+  if (request.principal) return request.principal
+  throw new ApiError('internal_error', {
+    detail: 'handler asked for a principal its route does not need',
   })
 }
 

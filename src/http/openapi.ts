@@ -63,7 +63,17 @@ const SECURITY: Record<RoutePolicy['access'], Record<string, string[]>[]> = {
   key: [{ api_key: [] }, { api_key_header: [] }],
   token: [{ access_token: [] }],
   caller: [{ api_key: [] }, { api_key_header: [] }, { access_token: [] }],
+  anyone_known: [
+    { api_key: [] },
+    { api_key_header: [] },
+    { access_token: [] },
+    { session_token: [] },
+    { session_cookie: [] },
+  ],
 }
+
+/** Where an access token may be what is wrong. */
+const TOKEN_ACCESS: readonly RoutePolicy['access'][] = ['token', 'caller', 'anyone_known']
 
 /** Must come before the first route. Returns the list that fills up as routes are added. */
 export async function collectRoutes(app: App, public_url: string): Promise<DeclaredRoute[]> {
@@ -172,7 +182,7 @@ export function errorCodesOf(route: DeclaredRoute): ErrorCode[] {
   const codes: ErrorCode[] = [...errors]
   if (route.has_body) codes.push('bad_request')
   if (invalid !== undefined) codes.push(invalid)
-  if (access === 'token' || access === 'caller') codes.push('invalid_token')
+  if (TOKEN_ACCESS.includes(access)) codes.push('invalid_token')
   if (scope !== undefined) codes.push('insufficient_scope')
   if (access !== 'public' && access !== 'token') codes.push(denied ?? 'invalid_api_key')
   if (access === 'session' && route.method !== 'GET') codes.push('forbidden')

@@ -38,6 +38,8 @@ describe('creating a key', () => {
       rate_limit_per_minute: null,
       spend_limit_credits: null,
       spend_limit_period: null,
+      spent_period_credits: null,
+      period_resets_at: null,
     })
   })
 

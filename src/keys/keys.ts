@@ -16,6 +16,7 @@ import {
   mintApiKey,
   mintId,
 } from '../platform/tokens.ts'
+import { periodEnd, readSpent, spendCounter } from '../wallet/spend-limits.ts'
 import {
   type BillingMode,
   findKeyByDigest,
@@ -103,7 +104,36 @@ export async function listActiveKeys(
 ) {
   const before_id = readCursor(page.cursor)
   const rows = await listKeys(parts.db, account_id, { before_id, count: page.limit + 1 })
-  return toPage(rows, page.limit, (row) => row.id)
+  const keys = toPage(rows, page.limit, (row) => row.id)
+  return { ...keys, data: await withSpending(parts, keys.data) }
+}
+
+type LimitedKey = Pick<KeyRow, 'id' | 'account_id' | 'spend_limit_period'>
+
+/** What a key has spent in the period of its limit. Null where it has none: nothing is counted then. */
+export type Spending = { spent_period_credits: bigint | null; period_resets_at: Date | null }
+
+export const NO_LIMIT: Spending = { spent_period_credits: null, period_resets_at: null }
+
+export async function withSpending<Key extends LimitedKey>(
+  { db, clock }: Pick<KeyParts, 'db' | 'clock'>,
+  keys: readonly Key[],
+): Promise<(Key & Spending)[]> {
+  const now = clock.now()
+  const counters = keys.flatMap(({ id: owner_id, account_id, spend_limit_period: period }) =>
+    period === null ? [] : [spendCounter({ owner_id, account_id, period }, now)],
+  )
+  const found = counters.length > 0 ? await readSpent(db, counters) : []
+  const spent = new Map(found.map((counter) => [counter.owner_id, counter.spent]))
+  return keys.map((key) => {
+    const period = key.spend_limit_period
+    if (period === null) return { ...key, ...NO_LIMIT }
+    return {
+      ...key,
+      spent_period_credits: spent.get(key.id) ?? 0n,
+      period_resets_at: periodEnd(period, now),
+    }
+  })
 }
 
 export async function revokeKey(parts: KeyParts, account_id: string, id: string): Promise<void> {

@@ -16,13 +16,32 @@ import {
 import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
-import { issueKey, type KeyParts, type KeyRequest, listActiveKeys, revokeKey } from './keys.ts'
+import {
+  issueKey,
+  type KeyParts,
+  type KeyRequest,
+  listActiveKeys,
+  NO_LIMIT,
+  revokeKey,
+  type Spending,
+  withSpending,
+} from './keys.ts'
 import type { KeyRow } from './store.ts'
 
 const BillingMode = Type.Enum(['developer', 'user'], {
   description: 'Who pays: `developer`, or the end `user` who is named with each call.',
 })
 const SpendPeriod = Type.Enum(['day', 'month', 'total'])
+
+const SpendingDescription = {
+  spent_period_credits: Nullable(
+    Type.Integer({
+      description: 'What it spent in the present period of its limit; null without a limit.',
+      examples: [120_000],
+    }),
+  ),
+  period_resets_at: Nullable(Timestamp),
+}
 
 const KeyDescription = Type.Object({
   id: Id,
@@ -36,6 +55,7 @@ const KeyDescription = Type.Object({
   rate_limit_per_minute: Nullable(Type.Integer()),
   spend_limit_credits: NullableCredits,
   spend_limit_period: Nullable(SpendPeriod),
+  ...SpendingDescription,
 })
 
 const NewKey = Type.Object({
@@ -101,7 +121,8 @@ export function keyRoutes(app: App, parts: KeyParts & { rate_limit_per_minute: n
       const wanted = readRequest(request.body, parts.rate_limit_per_minute)
       const { key, row } = await issueKey(parts, sessionOf(request).account_id, wanted)
       reply.code(201)
-      return { key, ...presentKey(row) }
+      const [made = { ...row, ...NO_LIMIT }] = await withSpending(parts, [row])
+      return { key, ...presentKey(made) }
     },
   )
   app.get(
@@ -141,10 +162,10 @@ export function keyRoutes(app: App, parts: KeyParts & { rate_limit_per_minute: n
       return { success: true as const }
     },
   )
-  describeOwnKeyRoute(app, parts.rate_limit_per_minute)
+  describeOwnKeyRoute(app, parts)
 }
 
-function describeOwnKeyRoute(app: App, default_limit: number): void {
+function describeOwnKeyRoute(app: App, parts: KeyParts & { rate_limit_per_minute: number }): void {
   app.get(
     '/v1/key',
     {
@@ -165,23 +186,26 @@ function describeOwnKeyRoute(app: App, default_limit: number): void {
             rate_limit_per_minute: Type.Integer(),
             spend_limit_credits: NullableCredits,
             spend_limit_period: Nullable(SpendPeriod),
+            ...SpendingDescription,
           }),
         },
       },
     },
-    (request, reply) => {
+    async (request) => {
       const key = keyOf(request)
-      reply.send({
+      const [spending = NO_LIMIT] = await withSpending(parts, [{ ...key, id: key.key_id }])
+      return {
         id: key.key_id,
         name: key.name,
         billing_mode: key.billing_mode,
         client_id: key.client_id,
         prefix: key.prefix,
         expires_at: key.expires_at?.toISOString() ?? null,
-        rate_limit_per_minute: key.rate_limit_per_minute ?? default_limit,
+        rate_limit_per_minute: key.rate_limit_per_minute ?? parts.rate_limit_per_minute,
         spend_limit_credits: nullableCredits(key.spend_limit_credits),
         spend_limit_period: key.spend_limit_period,
-      })
+        ...presentSpending(spending),
+      }
     },
   )
 }
@@ -220,7 +244,7 @@ function readExpiry(text: string): Date {
   })
 }
 
-function presentKey(row: KeyRow) {
+function presentKey(row: KeyRow & Spending) {
   const { account_id: _, ...rest } = row
   return {
     ...rest,
@@ -228,5 +252,13 @@ function presentKey(row: KeyRow) {
     last_used_at: row.last_used_at?.toISOString() ?? null,
     expires_at: row.expires_at?.toISOString() ?? null,
     spend_limit_credits: nullableCredits(row.spend_limit_credits),
+    ...presentSpending(row),
+  }
+}
+
+function presentSpending({ spent_period_credits, period_resets_at }: Spending) {
+  return {
+    spent_period_credits: nullableCredits(spent_period_credits),
+    period_resets_at: period_resets_at?.toISOString() ?? null,
   }
 }

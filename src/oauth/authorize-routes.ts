@@ -15,7 +15,7 @@ import {
   readAuthorizationRequest,
   returnAddress,
 } from './authorize.ts'
-import { proposeCap, readConsentCap } from './cap-form.ts'
+import { capOfForm, proposeCap, readConsentCap } from './cap-form.ts'
 import { approve, proveForm } from './consent.ts'
 import type { GrantParts } from './grants.ts'
 import { type PageParts, requireViewerForm, type Viewer, viewerOf } from './page-session.ts'
@@ -164,7 +164,7 @@ async function decide(
       if (cap?.fault !== undefined) return await sendConsent(parts, reply, { asked, viewer, cap })
       const code = await approve(parts, asked, {
         account_id: viewer.account_id,
-        monthly_cap_credits: cap?.credits,
+        cap: cap && capOfForm(cap),
       })
       return returnToApp(parts, { request, reply }, { to: asked, answer: { code } })
     }

@@ -2,24 +2,26 @@
 
 import { CREDITS_MAX, formatDollars, parseDollars } from '../platform/money.ts'
 import { type Parameters, refusal } from './parameters.ts'
+import type { Cap } from './store.ts'
 
 /** What is proposed to somebody who has not set a cap for this app yet. */
 const PROPOSED_USD = '10.00'
 
 /** What the form shows, or shows again with what is wrong. */
-export type ShownCap = { kind: 'none' | 'monthly'; usd: string; fault?: string }
+export type ShownCap = { kind: 'none' | 'monthly' | 'daily'; usd: string; fault?: string }
 
-export type Cap = ShownCap & { credits: bigint | null }
+export type TypedCap = ShownCap & { credits: bigint | null }
 
-export function proposeCap(known: { monthly_cap_credits: bigint | null } | undefined): ShownCap {
+export function proposeCap(known: Cap | undefined): ShownCap {
   if (!known) return { kind: 'monthly', usd: PROPOSED_USD }
-  const { monthly_cap_credits: credits } = known
+  const { cap_credits: credits } = known
   if (credits === null) return { kind: 'none', usd: PROPOSED_USD }
-  return { kind: 'monthly', usd: formatDollars(credits).replaceAll(/[$,]/g, '') }
+  const kind = known.cap_period === 'day' ? 'daily' : 'monthly'
+  return { kind, usd: formatDollars(credits).replaceAll(/[$,]/g, '') }
 }
 
 /** A page that did not ask for a cap changes none. */
-export function readConsentCap(form: Parameters): Cap | undefined {
+export function readConsentCap(form: Parameters): TypedCap | undefined {
   const kind = form.read('cap')
   if (kind === undefined) return undefined
   const usd = form.read('cap_usd') ?? ''
@@ -30,13 +32,18 @@ export function readConsentCap(form: Parameters): Cap | undefined {
   return { kind: 'monthly', usd, credits: null, fault }
 }
 
-export function readCap(kind: string, usd: string): Cap {
+export function readCap(kind: string, usd: string): TypedCap {
   if (kind === 'none') return { kind, usd, credits: null }
-  if (kind !== 'monthly') throw refusal('cap is none or monthly.')
+  if (kind !== 'monthly' && kind !== 'daily') throw refusal('cap is none, monthly or daily.')
   const credits = parseDollars(usd)
   if (credits !== undefined && credits > 0n && credits <= CREDITS_MAX) {
     return { kind, usd, credits }
   }
   const fault = 'Enter an amount in dollars, such as 10 or 2.50.'
   return { kind, usd, credits: null, fault }
+}
+
+/** As it is kept. */
+export function capOfForm({ kind, credits }: TypedCap): Cap {
+  return { cap_credits: credits, cap_period: kind === 'daily' ? 'day' : 'month' }
 }

@@ -18,8 +18,8 @@ import {
 import type { App } from '../http/server.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
 import { readBalance } from '../wallet/postings.ts'
-import { readCap } from './cap-form.ts'
-import { type Connection, disconnect, listOwnConnections, setMonthlyCap } from './connections.ts'
+import { capOfForm, readCap } from './cap-form.ts'
+import { type Connection, disconnect, listOwnConnections, setOwnCap } from './connections.ts'
 import { type CapFault, renderConnections } from './connections-page.ts'
 import { proveForm } from './consent.ts'
 import type { GrantParts } from './grants.ts'
@@ -30,6 +30,7 @@ import { SCOPES } from './scopes.ts'
 export type ConnectionParts = GrantParts & PageParts
 
 const TAGS = ['Connected apps']
+const CAP_PERIODS = ['day', 'month'] as const
 const PAGE_SIZE = 50
 
 const ConnectionDescription = Type.Object({
@@ -37,8 +38,11 @@ const ConnectionDescription = Type.Object({
   name: Type.String({ examples: ['Poem Machine'] }),
   scopes: Type.Array(Type.Enum([...SCOPES])),
   markup_percent: Type.Number({ examples: [20] }),
-  monthly_cap_credits: NullableCredits,
-  spent_this_month_credits: Credits,
+  cap_credits: NullableCredits,
+  cap_period: Type.Enum([...CAP_PERIODS]),
+  spent_credits: Credits,
+  period_resets_at: Nullable(Timestamp),
+  last_used_at: Nullable(Timestamp),
   external_user_ids: Type.Array(Type.String(), {
     description: 'What the app calls you, where this service keeps the grant.',
   }),
@@ -56,7 +60,8 @@ export function connectionRoutes(app: App, parts: ConnectionParts): void {
         tags: TAGS,
         operationId: 'list_connections',
         summary: 'List connected apps',
-        description: 'Apps that may use your credits, with what each spent this month (UTC).',
+        description:
+          'Apps that may use your credits, with what each spent in the period of its cap, or in this month (UTC).',
         querystring: PageQuery,
         response: { 200: Page(ConnectionDescription) },
       },
@@ -78,16 +83,21 @@ export function connectionRoutes(app: App, parts: ConnectionParts): void {
         description: 'Holds from the next call on. `null` is no cap.',
         params: ClientParams,
         body: Type.Object({
-          monthly_cap_credits: Nullable(
+          cap_credits: Nullable(
             Type.Integer({ minimum: 1, maximum: Number(CREDITS_MAX), examples: [10_000_000] }),
           ),
+          cap_period: Type.Enum([...CAP_PERIODS], {
+            default: 'month',
+            description: 'Days and months are those of UTC.',
+          }),
         }),
         response: { 200: Success },
       },
     },
     async (request) => {
-      const { monthly_cap_credits: cap } = request.body
-      await setMonthlyCap(parts, owner(request), cap === null ? null : BigInt(cap))
+      const { cap_credits, cap_period } = request.body
+      const credits = cap_credits === null ? null : BigInt(cap_credits)
+      await setOwnCap(parts, owner(request), { cap_credits: credits, cap_period })
       return { success: true as const }
     },
   )
@@ -131,13 +141,14 @@ function connectionPages(app: App, parts: ConnectionParts): void {
   app.post('/oauth/connections/cap', form, (request, reply) =>
     withViewer(parts, { request, reply }, async (viewer, fields) => {
       const usd = fields.read('cap_usd') ?? ''
-      const cap = readCap(usd.trim() === '' ? 'none' : 'monthly', usd)
+      const kind = fields.read('cap_period') === 'day' ? 'daily' : 'monthly'
+      const cap = readCap(usd.trim() === '' ? 'none' : kind, usd)
       const client_id = fields.require('client_id')
       if (cap.fault !== undefined) {
         const fault = { client_id, usd, text: cap.fault }
         return await showConnections(parts, reply, { viewer, fault })
       }
-      await setMonthlyCap(parts, { account_id: viewer.account_id, client_id }, cap.credits)
+      await setOwnCap(parts, { account_id: viewer.account_id, client_id }, capOfForm(cap))
       return reply.redirect('/oauth/connections?done=cap', 303)
     }),
   )
@@ -206,8 +217,11 @@ function presentConnection(connection: Connection) {
     name: connection.name,
     scopes: connection.scopes,
     markup_percent: connection.markup_bps / 100,
-    monthly_cap_credits: nullableCredits(connection.monthly_cap_credits),
-    spent_this_month_credits: connection.spent_this_month_credits,
+    cap_credits: nullableCredits(connection.cap_credits),
+    cap_period: connection.cap_period,
+    spent_credits: connection.spent_credits,
+    period_resets_at: connection.period_resets_at?.toISOString() ?? null,
+    last_used_at: connection.last_used_at?.toISOString() ?? null,
     external_user_ids: connection.external_user_ids,
     connected_at: connection.connected_at.toISOString(),
   }

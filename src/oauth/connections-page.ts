@@ -49,7 +49,7 @@ ${
 }
 
 function renderConnection(connection: Connection, page: ConnectionsPage): Html {
-  const { name, client_id, monthly_cap_credits: cap } = connection
+  const { name, client_id, cap_credits: cap } = connection
   const hidden = html`<input type="hidden" name="csrf" value="${page.csrf}">
 <input type="hidden" name="client_id" value="${client_id}">`
   const spends = connection.scopes.includes('credits.spend')
@@ -59,8 +59,8 @@ function renderConnection(connection: Connection, page: ConnectionsPage): Html {
 ${
   spends
     ? html`<dl class="sums">
-<div><dt>Spent this month</dt><dd>${formatDollars(connection.spent_this_month_credits)}</dd></div>
-<div><dt>Cap each month</dt><dd>${cap === null ? 'none' : formatDollars(cap)}</dd></div></dl>
+<div><dt>Spent ${connection.cap_period === 'day' ? 'today' : 'this month'}</dt><dd>${formatDollars(connection.spent_credits)}</dd></div>
+<div><dt>Cap each ${connection.cap_period}</dt><dd>${cap === null ? 'none' : formatDollars(cap)}</dd></div></dl>
 <p>${describeMarkup(connection.markup_bps)}</p>
 ${renderCapForm(connection, { hidden, fault: page.fault })}`
     : html`<p>It may see your email address and your balance, and spends nothing.</p>`
@@ -71,14 +71,15 @@ ${renderCapForm(connection, { hidden, fault: page.fault })}`
 }
 
 function renderCapForm(
-  { name, client_id, monthly_cap_credits: cap }: Connection,
+  { name, client_id, cap_credits: cap, cap_period }: Connection,
   options: { hidden: Html; fault: CapFault | undefined },
 ): Html {
   const fault = options.fault?.client_id === client_id ? options.fault : undefined
   const usd = fault?.usd ?? (cap === null ? '' : formatDollars(cap).replaceAll(/[$,]/g, ''))
   const id = (part: string) => `${part}-${client_id}`
   return html`<form method="post" action="/oauth/connections/cap">${options.hidden}
-<div class="field"><label for="${id('cap')}">Cap each month, in dollars</label>
+<input type="hidden" name="cap_period" value="${cap_period}">
+<div class="field"><label for="${id('cap')}">Cap each ${cap_period}, in dollars</label>
 <div class="amount"><span aria-hidden="true">$</span>
 <input id="${id('cap')}" name="cap_usd" inputmode="decimal" maxlength="12" autocomplete="off"
   value="${usd}" aria-describedby="${fault && `${id('fault')} `}${id('rule')}"${

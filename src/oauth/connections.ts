@@ -5,13 +5,15 @@ import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import {
   openSpendCounter,
+  periodEnd,
   type SpendLimit,
   spentThroughApps,
-  startOfMonth,
 } from '../wallet/spend-limits.ts'
 import { findAppOfClient } from './apps.ts'
 import { endConnection, type GrantParts } from './grants.ts'
 import {
+  type Cap,
+  type CapPeriod,
   type ConnectionRow,
   findConnection,
   type ListedConnectionRow,
@@ -19,7 +21,11 @@ import {
   setCap,
 } from './store.ts'
 
-export type Connection = ListedConnectionRow & { spent_this_month_credits: bigint }
+export type Connection = ListedConnectionRow & {
+  /** In the period of the cap, or in the month where there is none. */
+  spent_credits: bigint
+  period_resets_at: Date | null
+}
 
 export async function listOwnConnections(
   parts: Pick<GrantParts, 'db' | 'clock'>,
@@ -28,29 +34,30 @@ export async function listOwnConnections(
 ) {
   const before_id = readCursor(page.cursor)
   const rows = await listConnections(parts.db, account_id, { before_id, count: page.limit + 1 })
-  const from = startOfMonth(parts.clock.now())
+  const now = parts.clock.now()
   const spent = new Map(
-    (await spentThroughApps(parts.db, { account_id, from })).map((app) => [
-      app.client_id,
-      app.credits_used,
-    ]),
+    (await spentThroughApps(parts.db, { account_id, at: now })).map((app) => [app.client_id, app]),
   )
-  const connections = rows.map((row) => ({
-    ...row,
-    spent_this_month_credits: spent.get(row.client_id) ?? 0n,
-  }))
+  const connections = rows.map((row) => {
+    const app = spent.get(row.client_id)
+    const in_period = row.cap_period === 'day' ? app?.today_credits : app?.month_credits
+    return {
+      ...row,
+      spent_credits: in_period ?? 0n,
+      period_resets_at: periodEnd(row.cap_period, now),
+      last_used_at: latest(row.last_used_at, app?.last_used_at),
+    }
+  })
   return toPage(connections, page.limit, (row) => row.id)
 }
 
-export async function setMonthlyCap(
+export async function setOwnCap(
   parts: GrantParts,
   owner: { account_id: string; client_id: string },
-  monthly_cap_credits: bigint | null,
+  cap: Cap,
 ): Promise<void> {
   const connection = await requireConnection(parts, owner)
-  await parts.db.transaction((tx) =>
-    changeCap(parts, tx, { connection, ...owner, monthly_cap_credits }),
-  )
+  await parts.db.transaction((tx) => changeCap(parts, tx, { connection, ...owner, cap }))
 }
 
 /** Grants, tokens and links end together; the app's webhooks are told. */
@@ -62,7 +69,7 @@ export async function disconnect(
   await parts.db.transaction((tx) => endConnection(parts, tx, connection.id))
 }
 
-/** Holds from the next call on. What was spent this month counts, with the cap or without it. */
+/** Holds from the next call on. What was spent in this day or month counts, with the cap or without it. */
 export async function changeCap(
   parts: GrantParts,
   tx: Tx,
@@ -70,14 +77,15 @@ export async function changeCap(
     connection: ConnectionRow
     account_id: string
     client_id: string
-    monthly_cap_credits: bigint | null
+    cap: Cap
   },
 ): Promise<void> {
-  const { connection, account_id, client_id, monthly_cap_credits } = change
-  await setCap(tx, connection.id, monthly_cap_credits)
-  if (monthly_cap_credits !== null) {
+  const { connection, account_id, client_id, cap } = change
+  await setCap(tx, connection.id, cap)
+  if (cap.cap_credits !== null) {
     const at = parts.clock.now()
-    await openSpendCounter(tx, { owner_id: connection.id, account_id, client_id, at })
+    const owner_id = connection.id
+    await openSpendCounter(tx, { owner_id, account_id, client_id, period: cap.cap_period, at })
   }
   await parts.feed.invalidate(tx, [`connection:${connection.id}`])
 }
@@ -86,17 +94,23 @@ export async function changeCap(
 export function capOf(user: {
   account_id: string
   connection_id: string
-  monthly_cap_credits: bigint | null
+  cap_credits: bigint | null
+  cap_period: CapPeriod
 }): SpendLimit | null {
-  const { account_id, connection_id, monthly_cap_credits } = user
-  if (monthly_cap_credits === null) return null
+  const { account_id, connection_id, cap_credits, cap_period } = user
+  if (cap_credits === null) return null
   return {
     kind: 'app',
     owner_id: connection_id,
     account_id,
-    limit_credits: monthly_cap_credits,
-    period: 'month',
+    limit_credits: cap_credits,
+    period: cap_period,
   }
+}
+
+function latest(left: Date | null, right: Date | null = null): Date | null {
+  if (!left || !right) return left ?? right
+  return left > right ? left : right
 }
 
 async function requireConnection(

@@ -8,7 +8,7 @@ import { digestSecret, equalSecrets, mintId, mintSecret } from '../platform/toke
 import { type AuthorizationRequest, unknownApp } from './authorize.ts'
 import { changeCap } from './connections.ts'
 import type { GrantParts } from './grants.ts'
-import { insertCode, insertGrant, openConnection } from './store.ts'
+import { type Cap, insertCode, insertGrant, openConnection } from './store.ts'
 
 const CODE_PREFIX = 'svc_code_'
 const CODE_LIFETIME_MS = 60_000
@@ -17,8 +17,8 @@ const PROOF_LIFETIME_MS = 10 * 60_000
 
 export type Approval = {
   account_id: string
-  /** What the app may spend in a month; null is without limit. Undefined leaves it as it is. */
-  monthly_cap_credits: bigint | null | undefined
+  /** Undefined leaves it as it is. */
+  cap: Cap | undefined
 }
 
 /** Answers the code. */
@@ -54,13 +54,13 @@ async function insertApproval(
     // Only a page that asks to spend shows a price, so only that one agrees to it.
     agreed_markup_bps: request.scopes.includes('credits.spend') ? app.markup_bps : null,
   })
-  const { account_id, monthly_cap_credits } = approval
-  if (monthly_cap_credits === undefined) {
+  const { account_id, cap } = approval
+  if (cap === undefined) {
     // The markup that was agreed to holds for the tokens of earlier consents too.
     await parts.feed.invalidate(tx, [`connection:${connection.id}`])
   } else {
     const { client_id } = app
-    await changeCap(parts, tx, { connection, client_id, account_id, monthly_cap_credits })
+    await changeCap(parts, tx, { connection, client_id, account_id, cap })
   }
   const grant_id = mintId({ at: now })
   await insertGrant(tx, {

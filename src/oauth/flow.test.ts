@@ -175,17 +175,17 @@ test('the user sees what each app spent, caps it, and ends it', async () => {
   const paid = (await chat(bearer(access_token))).json().svc
   const list = () => service.request({ url: '/account/connections', headers: person.bearer })
   const [connection] = (await list()).json().data
-  assert.equal(connection.spent_this_month_credits, paid.credits_used)
-  assert.equal(connection.monthly_cap_credits, 2_500_000)
+  assert.equal(connection.spent_credits, paid.credits_used)
+  assert.equal(connection.cap_credits, 2_500_000)
   assert.equal(connection.markup_percent, 20)
 
   const url = `/account/connections/${app.client_id}`
-  const change = (monthly_cap_credits: number | null) =>
+  const change = (cap_credits: number | null) =>
     service.request({
       method: 'PATCH',
       url,
       headers: { ...person.bearer, 'content-type': 'application/json' },
-      payload: JSON.stringify({ monthly_cap_credits }),
+      payload: JSON.stringify({ cap_credits }),
     })
   assert.equal((await change(paid.credits_used)).statusCode, 200)
   const refused = await chat(bearer(access_token))

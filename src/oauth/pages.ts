@@ -163,17 +163,19 @@ function renderPrice({ app }: AuthorizationRequest): Html {
 /** `cap_shown` tells an amount that somebody typed from one that we proposed. */
 function renderCap({ cap }: ConsentForm): Html {
   const isWrong = cap.fault !== undefined
+  const is_daily = cap.kind === 'daily'
+  const period = is_daily ? 'day' : 'month'
   return html`<fieldset><legend>Spending cap for this app</legend>
 <input type="hidden" name="cap_shown" value="${cap.usd}">
-<label class="choice"><input type="radio" name="cap" value="monthly"${cap.kind === 'monthly' && html` checked`}>
-<span>At most this much each month</span></label>
+<label class="choice"><input type="radio" name="cap" value="${is_daily ? 'daily' : 'monthly'}"${cap.kind !== 'none' && html` checked`}>
+<span>At most this much each ${period}</span></label>
 <div class="amount"><span aria-hidden="true">$</span>
 <input name="cap_usd" inputmode="decimal" value="${cap.usd}" maxlength="12" autocomplete="off"
-  aria-label="US dollars each month" aria-describedby="${isWrong && 'cap-fault '}cap-rule"${
+  aria-label="US dollars each ${period}" aria-describedby="${isWrong && 'cap-fault '}cap-rule"${
     isWrong && html` aria-invalid="true" autofocus`
   }></div>
 ${isWrong && html`<p class="field-error" id="cap-fault" role="alert">${cap.fault}</p>`}
-<p class="field-hint" id="cap-rule">Calls beyond it are refused until the first of the next month.</p>
+<p class="field-hint" id="cap-rule">Calls beyond it are refused until ${is_daily ? 'the next day (UTC)' : 'the first of the next month'}.</p>
 <label class="choice"><input type="radio" name="cap" value="none"${cap.kind === 'none' && html` checked`}>
 <span>No cap: as far as my balance goes</span></label>
 </fieldset>`

@@ -5,15 +5,21 @@ import type { Scope } from './scopes.ts'
 
 // ---- connections
 
+export type CapPeriod = 'day' | 'month'
+
+/** What the user lets an app spend; null is without limit. */
+export type Cap = { cap_credits: bigint | null; cap_period: CapPeriod }
+
 export type ConnectionRow = {
   id: string
   app_id: string
   account_id: string | null
-  monthly_cap_credits: bigint | null
+  cap_credits: bigint | null
+  cap_period: CapPeriod
   connected_at: Date | null
 }
 
-const CONNECTION_COLUMNS = 'id, app_id, account_id, monthly_cap_credits, connected_at'
+const CONNECTION_COLUMNS = 'id, app_id, account_id, cap_credits, cap_period, connected_at'
 
 const OPEN_CONNECTION = statement<ConnectionRow>(
   'oauth.open_connection',
@@ -35,7 +41,7 @@ const FIND_CONNECTION = statement<ConnectionRow>(
 const SET_CAP = statement<{ id: string }>(
   'oauth.set_cap',
   `update app_connection
-   set monthly_cap_credits = $2::bigint
+   set cap_credits = $2::bigint, cap_period = $3::text
    where id = $1::uuid
    returning id`,
 )
@@ -57,7 +63,7 @@ export type ConnectionStateRow = ConnectionRow & {
 
 const READ_CONNECTION_STATES = statement<ConnectionStateRow>(
   'oauth.read_connection_states',
-  `select c.id, c.app_id, c.account_id, c.monthly_cap_credits, c.connected_at, a.client_id, u.email,
+  `select c.id, c.app_id, c.account_id, c.cap_credits, c.cap_period, c.connected_at, a.client_id, u.email,
      exists (
        select 1
        from oauth_grant g
@@ -86,12 +92,16 @@ export type ListedConnectionRow = ConnectionRow & {
   markup_bps: number
   scopes: Scope[]
   external_user_ids: string[]
+  /** As far as calls are in the sums. */
+  last_used_at: Date | null
 }
 
 const LIST_CONNECTIONS = statement<ListedConnectionRow>(
   'oauth.list_connections',
-  `select c.id, c.app_id, c.account_id, c.monthly_cap_credits, c.connected_at, a.client_id, a.name,
-     least(a.markup_bps, c.agreed_markup_bps) as markup_bps, g.scopes, g.external_user_ids
+  `select c.id, c.app_id, c.account_id, c.cap_credits, c.cap_period, c.connected_at, a.client_id, a.name,
+     least(a.markup_bps, c.agreed_markup_bps) as markup_bps, g.scopes, g.external_user_ids, (
+       select max(x.last_used_at) from app_usage x where x.client_id = a.client_id and x.account_id = c.account_id
+     ) as last_used_at
    from app_connection c
    join app a on a.id = c.app_id
    cross join lateral (
@@ -147,8 +157,8 @@ export async function findConnection(
   return (await db.run(FIND_CONNECTION, [of.account_id, of.app_id]))[0]
 }
 
-export async function setCap(tx: Tx, id: string, credits: bigint | null): Promise<void> {
-  await tx.run(SET_CAP, [id, credits])
+export async function setCap(tx: Tx, id: string, cap: Cap): Promise<void> {
+  await tx.run(SET_CAP, [id, cap.cap_credits, cap.cap_period])
 }
 
 /** Two statements: what is read after the lock includes what the lock waited for. */

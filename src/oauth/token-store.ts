@@ -2,6 +2,7 @@
 
 import { type Queryable, statement, type Tx } from '../platform/db.ts'
 import type { Scope } from './scopes.ts'
+import type { CapPeriod } from './store.ts'
 
 // ---- access tokens
 
@@ -16,11 +17,12 @@ export type UserRow = {
   scopes: Scope[]
   allowed_scopes: Scope[]
   markup_bps: number
-  monthly_cap_credits: bigint | null
+  cap_credits: bigint | null
+  cap_period: CapPeriod
 }
 
 const USER_COLUMNS = `g.id as grant_id, g.connection_id, c.account_id, a.client_id, a.developer_id,
-     a.allowed_scopes, least(a.markup_bps, c.agreed_markup_bps) as markup_bps, c.monthly_cap_credits`
+     a.allowed_scopes, least(a.markup_bps, c.agreed_markup_bps) as markup_bps, c.cap_credits, c.cap_period`
 
 const INSERT_ACCESS_TOKEN = statement<object>(
   'oauth.insert_access_token',

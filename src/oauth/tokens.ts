@@ -95,7 +95,8 @@ export function describeUser(row: UserRow) {
     client_id: rest.client_id,
     developer_id: rest.developer_id,
     markup_bps: rest.markup_bps,
-    monthly_cap_credits: rest.monthly_cap_credits,
+    cap_credits: rest.cap_credits,
+    cap_period: rest.cap_period,
     account_id,
     scopes: effectiveScopes(scopes, allowed_scopes),
   }

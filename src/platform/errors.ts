@@ -110,7 +110,7 @@ export const ERRORS = {
     message: 'The wallet cannot cover this request.',
     hint: 'Add credits, or ask for less output.',
     explanation:
-      "The wallet that would be charged does not hold enough credits, or a spend limit leaves too little: the key's, or the user's monthly cap for the app. The message says which. Nothing was charged and no provider was called.",
+      "The wallet that would be charged does not hold enough credits, or a spend limit leaves too little: the key's, or the user's cap for the app. The message says which. Nothing was charged and no provider was called.",
   },
   forbidden: {
     status: 403,

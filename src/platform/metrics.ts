@@ -89,6 +89,11 @@ function createCallMetrics(registers: Registry[]) {
       labelNames: ['model', 'outcome'] as const,
       registers,
     }),
+    failed_calls_dropped: new Counter({
+      name: 'svc_failed_calls_dropped_total',
+      help: 'Calls that cost nothing and are missing in the record: too many at once, or the database was away too long.',
+      registers,
+    }),
     gateway_tokens: new Counter({
       name: 'svc_gateway_tokens_total',
       help: 'Tokens by model and kind: input, cached, output.',

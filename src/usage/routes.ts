@@ -1,14 +1,13 @@
-// /account: what happened in one's wallet.
+// GET /account/transactions: what happened in one's wallet.
 
-import { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { type Documents, sessionOf } from '../http/access.ts'
+import { sessionOf } from '../http/access.ts'
 import { Credits, Nullable, PageQuery, Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import type { Db } from '../platform/db.ts'
 import { listTransactions } from '../wallet/statement.ts'
-import { CSV_HEAD, readStatement } from './transactions-csv.ts'
+import { describeCsv, sendCsv } from './csv.ts'
+import { readStatement, TRANSACTION_COLUMNS } from './transactions-csv.ts'
 
 const Transaction = Type.Object({
   id: Type.String(),
@@ -29,21 +28,15 @@ const Transaction = Type.Object({
   created_at: Timestamp,
 })
 
-/** With `format=csv`. */
-const CSV: Documents = {
-  reply: {
-    'text/csv': {
-      schema: { type: 'string' },
-      example: `${CSV_HEAD}0198…,2026-11-15T09:30:00.000Z,welcome,1000000,0,1000000,,\r\n`,
-    },
-  },
-}
-
 export function usageRoutes(app: App, parts: { db: Db }): void {
   app.get(
     '/account/transactions',
     {
-      config: { access: 'session', errors: ['bad_request'], documents: CSV },
+      config: {
+        access: 'session',
+        errors: ['bad_request'],
+        documents: describeCsv(TRANSACTION_COLUMNS),
+      },
       schema: {
         tags: ['Wallet'],
         operationId: 'transactions',
@@ -67,17 +60,11 @@ export function usageRoutes(app: App, parts: { db: Db }): void {
       const { account_id } = sessionOf(request)
       const { limit, cursor, format } = request.query
       const from = { account_id, ...(cursor !== undefined && { cursor }) }
-      if (format === 'csv') return sendCsv(reply, await readStatement(parts.db, from))
+      if (format === 'csv')
+        return sendCsv(reply, 'transactions.csv', await readStatement(parts.db, from))
       const page = await listTransactions(parts.db, { ...from, limit })
       const data = page.data.map((row) => ({ ...row, created_at: row.created_at.toISOString() }))
       return { ...page, data }
     },
   )
-}
-
-function sendCsv(reply: FastifyReply, lines: AsyncGenerator<string>): FastifyReply {
-  return reply
-    .type('text/csv; charset=utf-8')
-    .header('content-disposition', 'attachment; filename="transactions.csv"')
-    .send(Readable.from(lines))
 }

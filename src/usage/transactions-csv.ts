@@ -1,9 +1,10 @@
 // The wallet's statement as CSV: read page by page, so a long one never stands in memory whole.
 
 import type { Db } from '../platform/db.ts'
-import { listTransactions, type Transaction, type TransactionPage } from '../wallet/statement.ts'
+import { listTransactions, type TransactionPage } from '../wallet/statement.ts'
+import { formatLine } from './csv.ts'
 
-const COLUMNS = [
+export const TRANSACTION_COLUMNS = [
   'id',
   'created_at',
   'kind',
@@ -13,7 +14,6 @@ const COLUMNS = [
   'description',
   'generation_id',
 ] as const
-export const CSV_HEAD = `${COLUMNS.join(',')}\r\n`
 const PAGE_SIZE = 500
 
 /** Resolves once the first page is read: what is wrong with the request is known before anything is sent. */
@@ -29,24 +29,13 @@ async function* formatPages(
   account_id: string,
   first: TransactionPage,
 ): AsyncGenerator<string> {
-  yield CSV_HEAD
+  yield formatLine(TRANSACTION_COLUMNS)
   let page = first
   for (;;) {
-    yield page.data.map(formatLine).join('')
+    yield page.data
+      .map((row) => formatLine(TRANSACTION_COLUMNS.map((column) => row[column])))
+      .join('')
     if (page.next_cursor === null) return
     page = await listTransactions(db, { account_id, limit: PAGE_SIZE, cursor: page.next_cursor })
   }
-}
-
-function formatLine(row: Transaction): string {
-  return `${COLUMNS.map((column) => formatCell(row[column])).join(',')}\r\n`
-}
-
-function formatCell(value: string | bigint | Date | null): string {
-  if (value === null) return ''
-  if (typeof value === 'bigint') return String(value)
-  const text = value instanceof Date ? value.toISOString() : value
-  // A cell that starts like a formula would be run by a spreadsheet; the quote in front makes it text.
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

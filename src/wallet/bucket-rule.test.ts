@@ -9,7 +9,7 @@ import { registeredStatements } from '../platform/db.ts'
 import { mintId } from '../platform/tokens.ts'
 import { bucketOf, mintWalletId } from './bucket.ts'
 
-const PARTITIONED = ['journal', 'usage_event', 'developer_earning', 'outbox']
+const PARTITIONED = ['journal', 'usage_event', 'developer_earning', 'outbox', 'failed_call']
 const DEFAULTS = PARTITIONED.map((table) => `${table}_default`)
 const WHOLE = ['wallet', 'hold', 'spend_counter', 'idempotency', 'wallet_seal', 'account_seal']
 const OWNED = [...WHOLE, ...PARTITIONED, ...DEFAULTS].join('|')

@@ -68,6 +68,10 @@ export type UsageDescription = {
   first_byte_ms?: number
   total_ms?: number
   outcome?: string
+  /** Absent: false. */
+  stream?: boolean
+  /** Of a call that failed half way. */
+  error_code?: string
   /** What the provider reported. */
   raw_usage?: unknown
   details?: object

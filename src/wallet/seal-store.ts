@@ -140,7 +140,7 @@ export type SealPart = (typeof SEAL_PARTS)[number]
 const USAGE_COLUMNS = `bucket, id, at, wallet_id, developer_id, key_id, client_id, external_user_id, billing_mode, endpoint,
   model, state, outcome, estimated, credits_used, cost_credits, markup_credits, shortfall_credits, balance_before,
   balance_after, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
-  price_list_id, first_byte_ms, total_ms, request_id, provider_request_id, raw_usage, details`
+  price_list_id, first_byte_ms, total_ms, request_id, provider_request_id, raw_usage, details, stream, error_code`
 
 /** One part of a month as CSV with a header. `copy` takes no parameters: the month is of our own making. */
 export function copyPart(part: SealPart, month: Month): string {

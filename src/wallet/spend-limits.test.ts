@@ -268,7 +268,7 @@ describe("the refusal by an app's cap", () => {
 })
 
 describe('what was spent through apps', () => {
-  it('is the sum for each app since a time, of one wallet', async () => {
+  it('is the sum for each app this month and today, of one wallet', async () => {
     const user = await wallet(1_000n)
     const other = await wallet(1_000n)
     for (const [wallet_id, client_id, used] of [
@@ -280,13 +280,17 @@ describe('what was spent through apps', () => {
       await settleThrough(client_id, await ledger.hold(holdOf(wallet_id, 100n)), used)
     }
     await ledger.settle(chargeOf(await ledger.hold(holdOf(user, 50n)), 50n))
-    const from = new Date(Date.now() - 60_000)
-    assert.deepEqual(await spentThroughApps(db, { account_id: user, from }), [
-      { client_id: 'app_a', credits_used: 15n },
-      { client_id: 'app_b', credits_used: 7n },
+    const spentBy = async (at: Date) =>
+      (await spentThroughApps(db, { account_id: user, at })).map((app) => [
+        app.client_id,
+        app.month_credits,
+        app.today_credits,
+      ])
+    assert.deepEqual(await spentBy(new Date()), [
+      ['app_a', 15n, 15n],
+      ['app_b', 7n, 7n],
     ])
-    const later = new Date(Date.now() + 60_000)
-    assert.deepEqual(await spentThroughApps(db, { account_id: user, from: later }), [])
+    assert.deepEqual(await spentBy(new Date(Date.now() + 40 * 24 * 3_600_000)), [])
   })
 
   it('counts a call of the first millisecond, and none before', async () => {
@@ -299,9 +303,8 @@ describe('what was spent through apps', () => {
       const id = mintWalletId(user, new Date(at_ms))
       await settleThrough('app', await ledger.hold({ ...holdOf(user, 100n), id }), used)
     }
-    assert.deepEqual(await spentThroughApps(db, { account_id: user, from }), [
-      { client_id: 'app', credits_used: 10n },
-    ])
+    const [app] = await spentThroughApps(db, { account_id: user, at: from })
+    assert.deepEqual([app?.month_credits, app?.last_used_at], [10n, from])
     await sql(url, 'select make_ledger_partitions($1, 0)', [new Date(from.getTime() - 1)])
   })
 })
@@ -313,6 +316,7 @@ describe('a cap that is set in the middle of a month', () => {
         owner_id: cap.owner_id,
         account_id: cap.account_id,
         client_id,
+        period: 'month',
         at: new Date(),
       }),
     )

@@ -16,6 +16,8 @@ import {
   SUM_SPENT_THROUGH_APPS,
 } from './store.ts'
 
+const DAY_MS = 24 * 3_600_000
+
 export const SPEND_PERIODS = ['day', 'month', 'total'] as const
 export type SpendPeriod = (typeof SPEND_PERIODS)[number]
 
@@ -25,13 +27,30 @@ export type SpendLimit = {
   owner_id: string
   account_id: string
   limit_credits: bigint
-} & ({ kind: 'key'; period: SpendPeriod } | { kind: 'app'; period: 'month' })
+} & ({ kind: 'key'; period: SpendPeriod } | { kind: 'app'; period: 'day' | 'month' })
 
 /** Where the ledger counts what a limit's owner spends. `period` is a day, YYYY-MM-DD. */
 export type SpendCounter = { bucket: number; owner_id: string; period: string }
 
 /** A counter and the credits it may reach: what a hold was placed under. */
 export type LimitedCounter = SpendCounter & { limit: bigint }
+
+/** When the period of a limit begins; a limit in total has one, which never ends. */
+export function periodStart(period: SpendPeriod, at: Date): Date {
+  return new Date(`${spendPeriod(period, at)}T00:00:00Z`)
+}
+
+/** When a limit counts from 0 again; null: never. */
+export function periodEnd(period: SpendPeriod, at: Date): Date | null {
+  switch (period) {
+    case 'day':
+      return new Date(periodStart('day', at).getTime() + DAY_MS)
+    case 'month':
+      return startOfMonth(at, 1)
+    case 'total':
+      return null
+  }
+}
 
 /** The day or month (UTC) that a limit counts in, by the time of the call. */
 export function spendPeriod(period: SpendPeriod, at: Date): string {
@@ -77,9 +96,10 @@ export function limitReached(limit: SpendLimit, at: Date): ApiError {
       hint: 'Use another key, raise the limit, or wait for the next period.',
     })
   }
-  const resets = startOfMonth(at, 1).toISOString().slice(0, 10)
+  const resets = periodEnd(limit.period, at)?.toISOString().slice(0, 10)
+  const period = limit.period === 'day' ? 'daily' : 'monthly'
   return new ApiError('insufficient_credits', {
-    message: "The user's monthly spending cap for this app is used up.",
+    message: `The user's ${period} spending cap for this app is used up.`,
     hint: `The ${describeCap(limit)} resets on ${resets} (UTC). The user can raise it at /oauth/connections.`,
   })
 }
@@ -98,8 +118,8 @@ export function roomIsHeld(limits: readonly SpendLimit[]): ApiError {
   })
 }
 
-function describeCap({ limit_credits }: SpendLimit): string {
-  return `cap of ${limit_credits.toLocaleString('en')} credits (${formatDollars(limit_credits)}) a month`
+function describeCap({ limit_credits, period }: SpendLimit): string {
+  return `cap of ${limit_credits.toLocaleString('en')} credits (${formatDollars(limit_credits)}) a ${period}`
 }
 
 export type Spent = SpendCounter & { spent: bigint; held: bigint }
@@ -117,32 +137,40 @@ export async function readSpent(
   return counters.map((counter, index) => ({ ...counter, ...requireRow(rows[index]) }))
 }
 
-/** What one wallet was charged through each app since a time, with or without a cap. */
+/** What one wallet was charged through each app this month and today (UTC), with or without a cap. */
 export async function spentThroughApps(
   db: Queryable,
-  asked: { account_id: string; from: Date },
+  asked: { account_id: string; at: Date },
 ): Promise<SpentThroughAppRow[]> {
-  const { account_id, from } = asked
-  return await db.run(SUM_SPENT_THROUGH_APPS, [bucketOf(account_id), account_id, from])
+  const { account_id, at } = asked
+  const starts = [periodStart('month', at), periodStart('day', at)]
+  return await db.run(SUM_SPENT_THROUGH_APPS, [bucketOf(account_id), account_id, ...starts])
 }
 
 /**
- * To be called in the transaction that sets an app's cap. Afterwards the counter of this month (UTC) has
- * what the user was charged through the app this month, also by calls that ran while there was no cap;
+ * To be called in the transaction that sets an app's cap. Afterwards the counter of this day or month (UTC) has
+ * what the user was charged through the app in it, also by calls that ran while there was no cap;
  * `held` is left alone. Answers what was spent.
  *
- * The month is summed before the wallet's row is locked, together with how far its chain had come. Under the lock no
+ * The period is summed before the wallet's row is locked, together with how far its chain had come. Under the lock no
  * settle of this wallet is under way, and only what was posted since is added: a wallet with many calls is not kept
  * from the next one while they are counted. Calls that run at that moment were placed without the cap. They
  * are settled without it too, and the counter does not have them; setting the cap again would bring it up.
  */
 export async function openSpendCounter(
   tx: Tx,
-  cap: { owner_id: string; account_id: string; client_id: string; at: Date },
+  cap: {
+    owner_id: string
+    account_id: string
+    client_id: string
+    period: 'day' | 'month'
+    at: Date
+  },
 ): Promise<bigint> {
   const { owner_id, account_id, client_id, at } = cap
-  const { bucket, period } = spendCounter({ owner_id, account_id, period: 'month' }, at)
-  const app = [bucket, account_id, client_id, startOfMonth(at, 0), startOfMonth(at, 1)]
+  const { bucket, period } = spendCounter(cap, at)
+  const range = [periodStart(cap.period, at), periodEnd(cap.period, at)]
+  const app = [bucket, account_id, client_id, ...range]
   const [before] = await tx.run(SUM_SPENT_THROUGH_APP, app)
   const locked = await tx.run(LOCK_WALLET, [bucket, account_id])
   if (!before || locked.length === 0)

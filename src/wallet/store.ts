@@ -160,7 +160,8 @@ export const COUNT_STRAY_ROWS = statement<{ count: bigint }>(
      (select count(*) from journal_default where bucket = any ($1::smallint[]))
      + (select count(*) from usage_event_default where bucket = any ($1::smallint[]))
      + (select count(*) from developer_earning_default where bucket = any ($1::smallint[]))
-     + (select count(*) from outbox_default where bucket = any ($1::smallint[])) as count`,
+     + (select count(*) from outbox_default where bucket = any ($1::smallint[]))
+     + (select count(*) from failed_call_default where bucket = any ($1::smallint[])) as count`,
 )
 
 export type StatementRow = {
@@ -238,11 +239,18 @@ export const SELECT_SPENT = statement<SpentRow>(
    order by u.place`,
 )
 
-export type SpentThroughAppRow = { client_id: string; credits_used: bigint }
+export type SpentThroughAppRow = {
+  client_id: string
+  month_credits: bigint
+  today_credits: bigint
+  last_used_at: Date
+}
 
 export const SUM_SPENT_THROUGH_APPS = statement<SpentThroughAppRow>(
   'wallet.sum_spent_through_apps',
-  `select client_id, sum(credits_used)::bigint as credits_used
+  `select client_id, sum(credits_used)::bigint as month_credits,
+     coalesce(sum(credits_used) filter (where at >= $4::timestamptz), 0)::bigint as today_credits,
+     max(at) as last_used_at
    from usage_event
    where bucket = $1::smallint
      and wallet_id = $2::uuid

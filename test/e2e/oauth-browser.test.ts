@@ -22,7 +22,7 @@ const viewport = SCREENS.phone
 
 async function capOf(person: { bearer: Record<string, string> }): Promise<number | null> {
   const reply = await service.request({ url: '/account/connections', headers: person.bearer })
-  return reply.json().data[0]?.monthly_cap_credits
+  return reply.json().data[0]?.cap_credits
 }
 
 test('a stranger registers, sets a cap, returns through two other origins, and pays for the app’s call', {

@@ -65,7 +65,7 @@ const audio = (seconds: number) => new Blob([wav(seconds)], { type: 'audio/wav' 
 
 describe('speech', () => {
   test('costs its characters, says so in the headers, and can be played', async () => {
-    const { client, account_id, key_id } = await customer()
+    const { client, account_id, key_id, bearer } = await customer()
     // Eleven code points, twelve UTF-16 units.
     const input = 'Good day 🙂!'
     const reply = await client.audio.speech.create({ model: FLASH, voice: 'alloy', input })
@@ -81,6 +81,9 @@ describe('speech', () => {
     assert.deepEqual(await balanceOf(gateway, account_id), { posted: 10_000_000n - cost, held: 0n })
     const [row] = await usageOf(gateway, key_id)
     assert.equal(row?.credits_used, cost)
+    const id = reply.headers.get('x-svc-generation-id')
+    const receipt = await gateway.request({ url: `/v1/generations/${id}`, headers: bearer })
+    assert.equal(receipt.json<{ credits_used: number }>().credits_used, Number(cost))
   })
 
   test('comes in every format that can be served, at the rate that clients play it at', async () => {

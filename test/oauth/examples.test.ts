@@ -76,11 +76,11 @@ test('web-app: sign in, ask, refresh, reach the cap, be disconnected, come back'
   for (const reply of later) assert.equal(reply.statusCode, 200, reply.body)
 
   const connection = `/account/connections/${app.client_id}`
-  await call(user.token, 'PATCH', connection, { monthly_cap_credits: 1 })
+  await call(user.token, 'PATCH', connection, { cap_credits: 1 })
   const capped = await ask('More?')
   assert.equal(capped.statusCode, 402)
   assert.match(capped.body, /monthly spending cap.*can raise it/)
-  await call(user.token, 'PATCH', connection, { monthly_cap_credits: null })
+  await call(user.token, 'PATCH', connection, { cap_credits: null })
   assert.equal((await ask('More?')).statusCode, 200)
 
   await call(user.token, 'DELETE', connection)

@@ -113,12 +113,12 @@ test('disconnecting, connecting again and a new token do not begin the month ane
 })
 
 test('a cap that is raised lets calls through on the other process, and one that is lowered does not', async () => {
-  const setCap = (monthly_cap_credits: number | null) =>
+  const setCap = (cap_credits: number | null) =>
     left.request({
       method: 'PATCH',
       url: `/account/connections/${app.client_id}`,
       headers: { ...user.bearer, 'content-type': 'application/json' },
-      payload: JSON.stringify({ monthly_cap_credits }),
+      payload: JSON.stringify({ cap_credits }),
     })
   const becomes = (status: number) =>
     eventually(`it is ${status}`, async () => (await chat(1)).statusCode === status, 1_000)

@@ -8,7 +8,6 @@ import type { AudioModel, Catalog } from '../../catalog/models.ts'
 import { markupOf, priceAudio } from '../../catalog/pricing.ts'
 import type { KeyPrincipal } from '../../http/access.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { mintWalletId } from '../../wallet/bucket.ts'
 import type { Endpoint, Hold } from '../../wallet/holds.ts'
 import { presentNumbers, type SvcNumbers } from '../dialects/dialect.ts'
 import { type ChatParts, spendLimitsOf } from '../order.ts'
@@ -17,7 +16,7 @@ import type { Elevenlabs } from '../upstreams/elevenlabs/elevenlabs.ts'
 
 export type AudioParts = Pick<
   ChatParts,
-  'catalog' | 'ledger' | 'clock' | 'log' | 'metrics' | 'drains' | 'price_lists'
+  'catalog' | 'ledger' | 'clock' | 'log' | 'metrics' | 'drains' | 'price_lists' | 'failed_calls'
 > & {
   /** Undefined: there is no credential for it. */
   elevenlabs: Elevenlabs | undefined
@@ -26,12 +25,18 @@ export type AudioParts = Pick<
 }
 
 export type AudioCall = {
+  /** Of its hold and of its record; the client is told it. */
+  id: string
+  /** By performance.now(). */
+  began_at: number
   endpoint: Endpoint
   payer: Payer
   /** Null where a user's own token makes the call. */
   key: KeyPrincipal | null
   request_id: string
   running: RunningCall
+  /** As far as it is known. */
+  request: { model: string; stream: boolean }
 }
 
 /** Characters of speech, milliseconds of a transcript, number of sounds. */
@@ -68,7 +73,7 @@ export async function holdAudio(
     return cost + markupOf(cost, payer.markup_bps)
   }
   return await parts.ledger().hold({
-    id: mintWalletId(payer.account_id, parts.clock.now()),
+    id: call.id,
     wallet_id: payer.account_id,
     min_credits: priceOf(least),
     max_credits: priceOf(most),
@@ -126,6 +131,7 @@ export async function settleAudio(
       first_byte_ms: elapsed_ms,
       total_ms: elapsed_ms,
       outcome: 'complete',
+      stream: use.stream,
     },
     event: {},
   })

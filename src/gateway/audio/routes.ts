@@ -7,7 +7,10 @@ import { callerOf, type Documents, type RoutePolicy } from '../../http/access.ts
 import { EventStream } from '../../http/event-stream.ts'
 import { acceptAll, Nullable } from '../../http/schemas.ts'
 import type { App } from '../../http/server.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { mintWalletId } from '../../wallet/bucket.ts'
 import type { Endpoint } from '../../wallet/holds.ts'
+import { noteFailure } from '../failures.ts'
 import { nameable } from '../plan.ts'
 import type { RunningCalls } from '../running-calls.ts'
 import {
@@ -154,14 +157,22 @@ async function answer(
   const payer = await resolvePayer(parts, request)
   const caller = callerOf(request)
   const running = parts.running.begin()
+  const call: AudioCall = {
+    id: mintWalletId(payer.account_id, parts.clock.now()),
+    began_at: performance.now(),
+    endpoint,
+    payer,
+    key: caller.kind === 'key' ? caller : null,
+    request_id: request.id,
+    running,
+    request: { model: '', stream: false },
+  }
+  reply.header('x-svc-generation-id', call.id)
   try {
-    const key = caller.kind === 'key' ? caller : null
-    return await handler(
-      parts,
-      { endpoint, payer, key, request_id: request.id, running },
-      request,
-      reply,
-    )
+    return await handler(parts, call, request, reply)
+  } catch (error) {
+    const is_refusal = error instanceof ApiError && error.status < 500
+    throw noteFailure(parts, call, { error, outcome: is_refusal ? 'refused' : 'failed' })
   } finally {
     running.end()
   }
@@ -169,6 +180,7 @@ async function answer(
 
 const answerSpeech: Handler = async (parts, call, request, reply) => {
   const speech = parseSpeech(request.body)
+  call.request = { model: speech.model, stream: speech.events }
   const model = requireAudioModel(parts.catalog, speech.model, 'speech')
   checkLength(speech, model)
   const elevenlabs = requireElevenlabs(parts)
@@ -192,6 +204,7 @@ const answerSpeech: Handler = async (parts, call, request, reply) => {
 
 const answerSound: Handler = async (parts, call, request, reply) => {
   const sound = parseSound(request.body)
+  call.request = { model: sound.model, stream: false }
   const model = requireAudioModel(parts.catalog, sound.model, 'sound')
   checkLength(sound, model)
   const elevenlabs = requireElevenlabs(parts)
@@ -217,6 +230,7 @@ const answerTranscription: Handler = async (parts, call, request, reply) => {
   const upload = await readUpload(request.raw, parts.upload_folder)
   try {
     const wanted = parseTranscription(parts, upload)
+    call.request = { model: wanted.model.name, stream: wanted.stream }
     nameUpstream(reply, wanted.model.upstream_id, wanted.ignored)
     const client = new EventStream(reply)
     const { transcript, svc } = await transcribe(parts, call, wanted, (left) =>

@@ -13,7 +13,8 @@ begin
     ) as o (bucket, id, wallet_id, used, cost, state, charged, short, balance_before, balance_after, seq, posted_at,
       released, developer_id, key_id, billing_mode, model, client_id, external_user_id, input_tokens,
       cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated, price_list_id,
-      request_id, provider_request_id, first_byte_ms, total_ms, endpoint, outcome, raw_usage, details, event)
+      request_id, provider_request_id, first_byte_ms, total_ms, endpoint, outcome, raw_usage, details, stream,
+      error_code, event)
     where o.state in ('settled', 'late')
   ), lines as (
     -- Numbered without a gap, whichever of them there are.
@@ -35,12 +36,13 @@ begin
       client_id, external_user_id, credits_used, cost_credits, markup_credits, shortfall_credits,
       balance_before, balance_after, input_tokens, cached_input_tokens, cache_write_tokens,
       output_tokens, reasoning_tokens, estimated, state, price_list_id, request_id, provider_request_id,
-      first_byte_ms, total_ms, endpoint, outcome, raw_usage, details)
+      first_byte_ms, total_ms, endpoint, outcome, raw_usage, details, stream, error_code)
     select u.bucket, u.id, u.at, u.wallet_id, u.developer_id, u.key_id, u.billing_mode, u.model,
       u.client_id, u.external_user_id, u.charged, u.cost, u.markup, u.short,
       u.balance_before, u.balance_after, u.input_tokens, u.cached_input_tokens, u.cache_write_tokens,
       u.output_tokens, u.reasoning_tokens, u.estimated, u.state::usage_state, u.price_list_id, u.request_id,
-      u.provider_request_id, u.first_byte_ms, u.total_ms, u.endpoint, u.outcome, u.raw_usage, u.details
+      u.provider_request_id, u.first_byte_ms, u.total_ms, u.endpoint, u.outcome, u.raw_usage, u.details,
+      coalesce(u.stream, false), u.error_code
     from usage u
   ), earned as (
     -- The one place where an earning is said to be payable or not. Credits that nobody paid for must not become cash:
@@ -62,8 +64,10 @@ begin
     group by 1, 2, 3
   )
   insert into outbox (bucket, wallet_id, source_id, kind, payload, balance_before, balance_after, at)
-  select u.bucket, u.wallet_id, u.id, 'usage.completed', nullif(u.event, '{}'), u.balance_before, u.balance_after, u.posted_at
+  -- Of a call that cost nothing there is nothing to tell, but it is counted.
+  select u.bucket, u.wallet_id, u.id,
+    case when u.charged > 0 then 'usage.completed' else 'usage.free' end::event_kind, nullif(u.event, '{}'),
+    u.balance_before, u.balance_after, u.posted_at
   from usage u
-  -- Of a call that cost nothing there is nothing to tell.
-  where u.event is not null and u.charged > 0;
+  where u.event is not null;
 end $$;

@@ -40,7 +40,7 @@ begin
       ) x
       where x.active and x.active_since <= n.at and (x.listens_until is null or x.listens_until > n.at)
     ) w
-    where w.webhook_ids is not null
+    where w.webhook_ids is not null and n.kind <> 'usage.free'
   )
   select cardinality(news),
     (select coalesce(json_agg(t), '[]') from told t),

@@ -20,6 +20,7 @@ const PASSWORDS = 'src/accounts/passwords.test.ts'
 const PAYER = 'src/access/payer.test.ts'
 const PROOFS = 'src/accounts/mail-proofs.test.ts'
 const TOKEN = 'test/oauth/token-endpoint.test.ts'
+const USAGE = 'test/usage/record.test.ts'
 const WEBHOOKS = 'test/contract/spec-webhooks.test.ts'
 
 const FINISHED = 'from no account to a finished one: link, 409, refresh, dashboard'
@@ -491,6 +492,19 @@ export const ENDPOINTS_CHAPTER: Chapter = {
         [
           'Left open, audio: GET /v1/audio/voices',
           [AUDIO, 'the voices are listed with the names that OpenAI’s clients know'],
+        ],
+        [
+          'Left open, /account: GET /account, for a session',
+          [USAGE, 'says who one is, what one has and which steps are done, from what is there'],
+          [USAGE, 'is for a session only'],
+        ],
+        [
+          'Left open, usage: GET /account/usage and its sums, for a session',
+          [USAGE, 'has every call: those that were served, and those that were refused or failed'],
+          [
+            'test/usage/summary.test.ts',
+            'are those of the calls at any instant, whatever was folded when',
+          ],
         ],
         [
           'Left open, /account: what moved in a wallet, for its owner’s session',

@@ -1,0 +1,111 @@
+// /account: who one is, what one has, how far one has come, and when one wants to be told that it runs low.
+
+import { Type } from 'typebox'
+import { sessionOf } from '../http/access.ts'
+import {
+  Credits,
+  Id,
+  Nullable,
+  NullableCredits,
+  nullableCredits,
+  Timestamp,
+} from '../http/schemas.ts'
+import type { App } from '../http/server.ts'
+import type { Db } from '../platform/db.ts'
+import { CREDITS_MAX } from '../platform/money.ts'
+import { readAccount, setLowBalance } from './account.ts'
+import type { AccountOverviewRow } from './account-store.ts'
+
+const Step = Type.Boolean()
+
+const AccountDescription = Type.Object({
+  id: Id,
+  email: Type.String({ examples: ['ada@example.com'] }),
+  email_verified: Type.Boolean(),
+  balance: Credits,
+  held: Type.Unsafe<bigint>({
+    type: 'integer',
+    description: 'Reserved by calls that are running.',
+    examples: [0],
+  }),
+  available: Credits,
+  is_operator: Type.Boolean({ examples: [false] }),
+  low_balance_credits: NullableCredits,
+  created_at: Timestamp,
+  onboarding: Type.Object(
+    {
+      verify_email: Step,
+      create_key: Step,
+      first_call: Step,
+      top_up: Step,
+      register_app: Step,
+      add_webhook: Step,
+      connect_payouts: Step,
+    },
+    { description: 'The steps of a first run, and whether each is done.' },
+  ),
+})
+
+export function accountRoutes(app: App, parts: { db: Db }): void {
+  app.get(
+    '/account',
+    {
+      config: { access: 'session', errors: ['user_not_found'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'account',
+        summary: 'The account and its wallet',
+        response: { 200: AccountDescription },
+      },
+    },
+    async (request) => presentAccount(await readAccount(parts.db, sessionOf(request).account_id)),
+  )
+  app.patch(
+    '/account',
+    {
+      config: { access: 'session', errors: ['user_not_found'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'change_account',
+        summary: 'Say when to be told of a low balance',
+        description:
+          'A mail goes out each time the balance falls below it, once for each time. `null`: never.',
+        body: Type.Object({
+          low_balance_credits: Nullable(
+            Type.Integer({ minimum: 1, maximum: Number(CREDITS_MAX), examples: [500_000] }),
+          ),
+        }),
+        response: { 200: AccountDescription },
+      },
+    },
+    async (request) => {
+      const { account_id } = sessionOf(request)
+      const { low_balance_credits: credits } = request.body
+      await setLowBalance(parts.db, account_id, credits === null ? null : BigInt(credits))
+      return presentAccount(await readAccount(parts.db, account_id))
+    },
+  )
+}
+
+function presentAccount(row: AccountOverviewRow) {
+  return {
+    id: row.id,
+    email: row.email,
+    email_verified: row.email_verified,
+    balance: row.balance,
+    held: row.held,
+    available: row.available,
+    is_operator: row.is_operator,
+    low_balance_credits: nullableCredits(row.low_balance_credits),
+    created_at: row.created_at.toISOString(),
+    onboarding: {
+      verify_email: row.email_verified,
+      create_key: row.created_key,
+      first_call: row.made_call,
+      top_up: row.topped_up,
+      register_app: row.registered_app,
+      add_webhook: row.added_webhook,
+      connect_payouts: row.connected_payouts,
+    },
+  }
+}

@@ -1,0 +1,14 @@
+-- What one call adds to the sums of each of those who may see it, as rows of usage_hour: its payer, and its developer where
+-- that is somebody else. A user who pays does not see whose keys of the developer were used.
+create or replace function usage_shares(p_facts usage_fact[]) returns setof usage_hour
+language sql immutable parallel safe as $$
+  select date_trunc(case when g.grain < 3 then 'hour' else 'day' end, f.at, 'UTC'), f.credits, case when o.pays then f.credits else 0 end, f.cost_credits,
+    f.markup_credits, 1::bigint, (f.status = 'failed')::integer::bigint, f.input_tokens, f.cached_input_tokens,
+    f.cache_write_tokens, f.output_tokens, f.status, f.billing_mode, g.grain, o.owner_id,
+    case when f.developer_id = o.owner_id then f.key_id end, f.model, f.client_id,
+    case when g.grain % 3 = 2 then f.external_user_id end, f.error_code
+  from unnest(p_facts) f
+  cross join lateral (values (f.wallet_id, true), (nullif(f.developer_id, f.wallet_id), false)) as o (owner_id, pays)
+  cross join (values (0::smallint), (1::smallint), (2::smallint), (3::smallint), (4::smallint), (5::smallint)) as g (grain)
+  where o.owner_id is not null and (g.grain % 3 = 0) = (f.external_user_id is null)
+$$;
