@@ -1,4 +1,4 @@
-// Writes what is generated from the code: .env.example, docs/openapi.json, docs/errors.md, the tables of
+// Writes what is generated from the code: .env.example, docs/openapi.json, docs/errors.md, docs/spec-coverage.md, the tables of
 // docs/compatibility.md, the snippets of docs/connect-an-app.md, and the snippets and events of docs/webhooks.md.
 // test/tidy.test.ts fails while one of them is out of date.
 

@@ -9,6 +9,7 @@ import { readDocument } from '../src/document.ts'
 import { exampleEvent } from '../src/events/event-docs.ts'
 import { EVENT_TYPE_NAMES, EVENT_TYPES, type EventType } from '../src/events/event-types.ts'
 import { ERROR_CODES, errorEntry } from '../src/platform/errors.ts'
+import { describeCoverage } from '../test/contract/spec.ts'
 import { embedFieldTables } from './field-tables.ts'
 
 export async function generatedFiles(): Promise<Record<string, string>> {
@@ -19,6 +20,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     'docs/errors.md': describeErrors(),
     'docs/models.md': embedModels(readFileSync('docs/models.md', 'utf8')),
     'docs/openapi.json': `${JSON.stringify(await readDocument(), null, 2)}\n`,
+    'docs/spec-coverage.md': describeCoverage(),
     'docs/webhooks.md': embedEvents(embedFiles(readFileSync('docs/webhooks.md', 'utf8'))),
   }
 }

@@ -9,6 +9,7 @@ import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { mintWalletId } from '../wallet/bucket.ts'
 import { completeChat, streamChat } from './chat.ts'
+import { CHAT_DOCUMENTS, MESSAGES_DOCUMENTS } from './chat-documents.ts'
 import { requireChatModel } from './chat-model.ts'
 import { anthropicDialect } from './dialects/anthropic/dialect.ts'
 import { parseTokenCount } from './dialects/anthropic/request.ts'
@@ -41,6 +42,7 @@ const POLICY = {
     'model_not_found',
     'content_filtered',
     'provider_rate_limited',
+    'pricing_error',
     'upstream_error',
     'provider_misconfigured',
     'provider_unavailable',
@@ -49,21 +51,21 @@ const POLICY = {
 } as const satisfies RoutePolicy
 
 // For the documentation: the dialect reads the body itself and says exactly what is wrong with it.
-const Messages = Type.Array(Type.Unknown(), {
-  description: 'The conversation.',
-  examples: [[{ role: 'user', content: 'Say hello.' }]],
-})
-const Stream = Type.Optional(
-  Type.Unknown({ description: 'true: the answer as server-sent events.', examples: [false] }),
+const Messages = Type.Array(
+  Type.Object({ role: Type.String(), content: Type.Unknown({ description: 'Text, or parts.' }) }),
+  { description: 'The conversation.', examples: [[{ role: 'user', content: 'Say hello.' }]] },
 )
-const Model = Type.Unknown({
+const Stream = Type.Optional(
+  Type.Boolean({ description: 'true: the answer as server-sent events.', examples: [false] }),
+)
+const Model = Type.String({
   description: 'A name from GET /v1/models.',
   examples: ['gpt-4o-mini'],
 })
 const ChatBody = Type.Object({ model: Model, messages: Messages, stream: Stream })
 const MessagesBody = Type.Object({
-  model: Type.Unknown({ examples: ['anthropic/claude-sonnet-4'] }),
-  max_tokens: Type.Unknown({ examples: [256] }),
+  model: Type.String({ examples: ['anthropic/claude-sonnet-4'] }),
+  max_tokens: Type.Integer({ examples: [256] }),
   messages: Messages,
   stream: Stream,
 })
@@ -74,7 +76,7 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
   app.post(
     '/v1/chat/completions',
     {
-      config: POLICY,
+      config: { ...POLICY, documents: CHAT_DOCUMENTS },
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {
@@ -95,7 +97,7 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
   app.post(
     '/v1/users/:external_user_id/chat/completions',
     {
-      config: POLICY,
+      config: { ...POLICY, documents: CHAT_DOCUMENTS },
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {
@@ -122,7 +124,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
   app.post(
     '/v1/messages',
     {
-      config: { ...POLICY, dialect: 'anthropic' },
+      config: { ...POLICY, dialect: 'anthropic', documents: MESSAGES_DOCUMENTS },
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {
@@ -140,7 +142,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
   app.post(
     '/v1/users/:external_user_id/messages',
     {
-      config: { ...POLICY, dialect: 'anthropic' },
+      config: { ...POLICY, dialect: 'anthropic', documents: MESSAGES_DOCUMENTS },
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {

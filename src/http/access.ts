@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../platform/errors.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { LimitName } from './rate-limit.ts'
+import type { Content, Header, Parameter } from './reference/document.ts'
 
 export const ACCESS_KINDS = [
   /** Anyone. */
@@ -56,6 +57,17 @@ export type RoutePolicy = {
   method_fallback?: boolean
   /** Error codes beyond those that access and limits imply; for the documentation. */
   errors?: readonly ErrorCode[]
+  /** What the handler reads and writes by itself, past the schemas; for the documentation. */
+  documents?: Documents
+}
+
+export type Documents = {
+  readonly parameters?: readonly Parameter[]
+  /** The request's body, by content type. */
+  readonly body?: Content
+  /** What 200 may come with, by content type. */
+  readonly reply?: Content
+  readonly reply_headers?: Readonly<Record<string, Header>>
 }
 
 /** With the route's template, which is undefined for an address that is no route. */

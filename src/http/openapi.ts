@@ -3,8 +3,15 @@
 
 import swagger from '@fastify/swagger'
 import { type ErrorCode, errorEntry } from '../platform/errors.ts'
-import type { RoutePolicy } from './access.ts'
-import type { OpenApiDocument, PathItem } from './reference/document.ts'
+import type { Dialect, Documents, RoutePolicy } from './access.ts'
+import { ERROR_SCHEMAS } from './error-schemas.ts'
+import type {
+  Content,
+  OpenApiDocument,
+  Parameter,
+  PathItem,
+  SchemaEntry,
+} from './reference/document.ts'
 import type { App } from './server.ts'
 
 export type DeclaredRoute = {
@@ -18,6 +25,8 @@ export type DeclaredRoute = {
 
 type Operation = {
   security?: Record<string, string[]>[]
+  parameters?: readonly Parameter[]
+  requestBody?: { required: true; content: Content }
   responses?: Record<string, Record<string, unknown>>
 }
 
@@ -42,28 +51,10 @@ const LIMIT_HEADERS = {
   },
 }
 
-const ERROR_SCHEMA = {
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      required: ['code', 'message', 'type', 'docs_url', 'request_id'],
-      properties: {
-        code: { type: 'string', description: 'Match on this.', examples: ['bad_request'] },
-        message: { type: 'string', examples: ['The request is not valid.'] },
-        type: { type: 'string', examples: ['invalid_request_error'] },
-        hint: { type: 'string', description: 'What to do about it.' },
-        param: { type: 'string', description: 'The field at fault, where it is one field.' },
-        provider_code: {
-          type: 'string',
-          description: "The model provider's own code, such as `context_length_exceeded`.",
-        },
-        docs_url: { type: 'string', format: 'uri' },
-        request_id: { type: 'string', examples: ['req_0b1e7c52a0f94f5f8d6a1c7f2f1f4a31'] },
-      },
-    },
-  },
+const ERROR_SCHEMA_OF: Readonly<Record<Dialect, keyof typeof ERROR_SCHEMAS>> = {
+  openai: 'Error',
+  anthropic: 'MessagesError',
+  oauth: 'OAuthError',
 }
 
 const SECURITY: Record<RoutePolicy['access'], Record<string, string[]>[]> = {
@@ -122,7 +113,7 @@ export function buildDocument(
   const document = app.swagger() as unknown as Document
   document.components = {
     ...document.components,
-    schemas: { ...document.components?.['schemas'], Error: ERROR_SCHEMA },
+    schemas: { ...document.components?.['schemas'], ...ERROR_SCHEMAS },
     securitySchemes: SECURITY_SCHEMES,
   }
   for (const route of routes) {
@@ -134,12 +125,16 @@ export function buildDocument(
 }
 
 function describePolicy(operation: Operation, route: DeclaredRoute): void {
-  const { access, cookie_only } = route.policy
+  const { access, cookie_only, dialect = 'openai', documents } = route.policy
   operation.security = cookie_only ? [{ session_cookie: [] }] : SECURITY[access]
   operation.responses ??= {}
+  if (documents) describeHandler(operation, documents)
+  if (operation.parameters) operation.parameters = operation.parameters.map(withoutNeed)
+  for (const media of Object.values(operation.requestBody?.content ?? {})) leaveDefaultsOut(media)
   for (const response of Object.values(operation.responses)) {
     response['headers'] = { ...(response['headers'] as object | undefined), ...LIMIT_HEADERS }
   }
+  const schema = { $ref: `#/components/schemas/${ERROR_SCHEMA_OF[dialect]}` }
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of errorCodesOf(route)) {
     const { status } = errorEntry(code)
@@ -148,10 +143,38 @@ function describePolicy(operation: Operation, route: DeclaredRoute): void {
   for (const [status, codes] of byStatus) {
     operation.responses[String(status)] = {
       description: codes.map((code) => `\`${code}\`: ${errorEntry(code).message}`).join(' '),
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      content: { 'application/json': { schema } },
       'x-error-codes': codes,
     }
   }
+}
+
+/** TypeBox calls a field with a default required, because a handler always finds it; a caller may leave it out. */
+function withoutNeed(parameter: Parameter): Parameter {
+  const { schema } = parameter
+  const has_default = typeof schema === 'object' && schema.default !== undefined
+  return has_default ? { ...parameter, required: false } : parameter
+}
+
+function leaveDefaultsOut(media: { schema?: SchemaEntry }): void {
+  const { schema } = media
+  if (typeof schema !== 'object' || !schema.required) return
+  const needed = (name: string) => {
+    const field = schema.properties?.[name]
+    return typeof field !== 'object' || field.default === undefined
+  }
+  media.schema = { ...schema, required: schema.required.filter(needed) }
+}
+
+/** What stands in the document already comes first, and content of the same type gives way. */
+function describeHandler(operation: Operation, documents: Documents): void {
+  const { parameters = [], body, reply, reply_headers } = documents
+  if (parameters.length > 0) operation.parameters = [...(operation.parameters ?? []), ...parameters]
+  if (body) operation.requestBody = { required: true, content: body }
+  const success = operation.responses?.['200']
+  if (!success) return
+  if (reply) success['content'] = { ...(success['content'] as Content | undefined), ...reply }
+  if (reply_headers) success['headers'] = reply_headers
 }
 
 export function errorCodesOf(route: DeclaredRoute): ErrorCode[] {
@@ -191,6 +214,7 @@ const SECURITY_SCHEMES = {
 
 const TAGS: [string, string][] = [
   ['Chat', 'Every model through one key, in OpenAI’s format or Anthropic’s.'],
+  ['Audio', 'Speech, sounds and transcripts, in the shapes of OpenAI’s audio API.'],
   ['Models', 'What can be called, and what it costs.'],
   ['Accounts', 'Registration, sessions, mail proofs and passwords.'],
   ['API keys', 'Credentials of your servers.'],

@@ -63,6 +63,7 @@ export function authorizeRoutes(app: App, parts: AuthorizeParts): void {
       config: {
         ...config,
         errors: ['invalid_request', 'invalid_client', 'invalid_scope', 'unauthorized_client'],
+        documents: { reply: { 'text/html': { schema: { type: 'string' } } } },
       },
       validatorCompiler: acceptAll,
       schema: {

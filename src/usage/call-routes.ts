@@ -6,10 +6,10 @@ import { Credits, Nullable, PageQuery, Text, Timestamp } from '../http/schemas.t
 import type { App } from '../http/server.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
-import { CallDescription, presentCall } from './call-shape.ts'
+import { CallDescription, CSV_COLUMNS, presentCall } from './call-shape.ts'
 import { BILLING_MODES, CALL_STATUSES, listCalls } from './calls.ts'
 import { readCallLines } from './calls-csv.ts'
-import { sendCsv } from './csv.ts'
+import { describeCsv, sendCsv } from './csv.ts'
 import { ENDED_BY, readReceipt } from './receipt.ts'
 import { GROUPINGS, INTERVALS, type Summary, sumUsage } from './summary.ts'
 
@@ -105,7 +105,11 @@ export function callRoutes(app: App, parts: { db: Db; clock: Clock }): void {
   app.get(
     '/account/usage',
     {
-      config: { access: 'session', errors: ['bad_request'] },
+      config: {
+        access: 'session',
+        errors: ['bad_request'],
+        documents: describeCsv(CSV_COLUMNS),
+      },
       schema: {
         tags: TAGS,
         operationId: 'usage',

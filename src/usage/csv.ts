@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import type { Documents } from '../http/access.ts'
 
 export type Cell = string | number | bigint | boolean | Date | null
 
@@ -18,6 +19,12 @@ export function sendCsv(
     .type('text/csv; charset=utf-8')
     .header('content-disposition', `attachment; filename="${file}"`)
     .send(Readable.from(lines))
+}
+
+/** For the documentation of a route that answers `format=csv`. */
+export function describeCsv(columns: readonly string[]): Documents {
+  const schema = { type: 'string', description: 'With `format=csv`; these columns.' }
+  return { reply: { 'text/csv': { schema, example: formatLine(columns) } } }
 }
 
 function formatCell(value: Cell): string {

@@ -6,8 +6,8 @@ import { Credits, Nullable, PageQuery, Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import type { Db } from '../platform/db.ts'
 import { listTransactions } from '../wallet/statement.ts'
-import { sendCsv } from './csv.ts'
-import { readStatement } from './transactions-csv.ts'
+import { describeCsv, sendCsv } from './csv.ts'
+import { readStatement, TRANSACTION_COLUMNS } from './transactions-csv.ts'
 
 const Transaction = Type.Object({
   id: Type.String(),
@@ -32,7 +32,11 @@ export function usageRoutes(app: App, parts: { db: Db }): void {
   app.get(
     '/account/transactions',
     {
-      config: { access: 'session', errors: ['bad_request'] },
+      config: {
+        access: 'session',
+        errors: ['bad_request'],
+        documents: describeCsv(TRANSACTION_COLUMNS),
+      },
       schema: {
         tags: ['Wallet'],
         operationId: 'transactions',

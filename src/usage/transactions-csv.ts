@@ -4,7 +4,7 @@ import type { Db } from '../platform/db.ts'
 import { listTransactions, type TransactionPage } from '../wallet/statement.ts'
 import { formatLine } from './csv.ts'
 
-const COLUMNS = [
+export const TRANSACTION_COLUMNS = [
   'id',
   'created_at',
   'kind',
@@ -29,10 +29,12 @@ async function* formatPages(
   account_id: string,
   first: TransactionPage,
 ): AsyncGenerator<string> {
-  yield formatLine(COLUMNS)
+  yield formatLine(TRANSACTION_COLUMNS)
   let page = first
   for (;;) {
-    yield page.data.map((row) => formatLine(COLUMNS.map((column) => row[column]))).join('')
+    yield page.data
+      .map((row) => formatLine(TRANSACTION_COLUMNS.map((column) => row[column])))
+      .join('')
     if (page.next_cursor === null) return
     page = await listTransactions(db, { account_id, limit: PAGE_SIZE, cursor: page.next_cursor })
   }

@@ -24,7 +24,11 @@ export function listenRoutes(app: App, parts: ListenParts): void {
   app.get(
     '/v1/webhooks/listen',
     {
-      config: { ...POLICY, errors: ['forbidden', 'not_found', 'bad_request'] },
+      config: {
+        ...POLICY,
+        errors: ['forbidden', 'not_found', 'bad_request'],
+        documents: { reply: { 'text/event-stream': { schema: { type: 'string' } } } },
+      },
       // HEAD would open a stream that has no body.
       exposeHeadRoute: false,
       schema: {

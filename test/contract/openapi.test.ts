@@ -5,11 +5,15 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { ERROR_CODES } from '../../src/platform/errors.ts'
 import { createApp } from '../support/app.ts'
 
+type BodySchema = { properties?: Record<string, { default?: unknown }>; required?: string[] }
+
 type Operation = {
   operationId?: string
   summary?: string
   tags?: string[]
-  responses: Record<string, { 'x-error-codes'?: string[] }>
+  parameters?: { name: string; in: string; required?: boolean; schema: { default?: unknown } }[]
+  requestBody?: { content: Record<string, { schema: BodySchema }> }
+  responses: Record<string, { content?: Record<string, object>; 'x-error-codes'?: string[] }>
 }
 
 const OAUTH_PAGES = ['/oauth/login', '/oauth/register', '/oauth/connections']
@@ -75,6 +79,79 @@ test('every operation has a name, a summary, a group and only codes of the table
   }
 })
 
+const AUDIO = ['audio/mpeg', 'audio/ogg', 'audio/pcm', 'audio/wav']
+
+test('every answer has its content types: streams, audio, files and pages too', () => {
+  const others: Record<string, string[]> = {}
+  for (const { path, method, operation } of operations) {
+    for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+      const types = Object.keys(content).sort()
+      assert.notEqual(types.length, 0, `${method} ${path} ${status} has no body`)
+      for (const media of Object.values(content)) assert.ok('schema' in media, path)
+      if (types.join() !== 'application/json') others[path] = types
+    }
+  }
+  const chat = ['application/json', 'text/event-stream']
+  const speech = [...AUDIO, 'text/event-stream']
+  const transcript = [
+    'application/json',
+    'application/x-subrip',
+    'text/event-stream',
+    'text/plain',
+    'text/vtt',
+  ]
+  const forUsers = (template: string, types: string[]) => ({
+    [`/v1${template}`]: types,
+    [`/v1/users/{external_user_id}${template}`]: types,
+  })
+  assert.deepEqual(others, {
+    '/metrics': ['text/plain'],
+    '/oauth/authorize': ['text/html'],
+    '/v1/webhooks/listen': ['text/event-stream'],
+    '/account/transactions': ['application/json', 'text/csv'],
+    '/account/usage': ['application/json', 'text/csv'],
+    ...forUsers('/chat/completions', chat),
+    ...forUsers('/messages', chat),
+    ...forUsers('/audio/speech', speech),
+    ...forUsers('/audio/sound-effects', AUDIO),
+    ...forUsers('/audio/transcriptions', transcript),
+  })
+})
+
+test('every body that is sent has its content type: uploads and forms too', () => {
+  const others = operations.flatMap(({ path, operation }) => {
+    const types = Object.keys(operation.requestBody?.content ?? {})
+    return types.length === 0 || types.join() === 'application/json' ? [] : [[path, ...types]]
+  })
+  assert.deepEqual(others, [
+    ['/oauth/token', 'application/x-www-form-urlencoded'],
+    ['/oauth/revoke', 'application/x-www-form-urlencoded'],
+    ['/v1/audio/transcriptions', 'multipart/form-data'],
+    ['/v1/users/{external_user_id}/audio/transcriptions', 'multipart/form-data'],
+  ])
+})
+
+test('what has a default need not be sent', () => {
+  const parameters = operations.flatMap(({ operation }) => operation.parameters ?? [])
+  const defaults = parameters.filter(({ schema }) => schema.default !== undefined)
+  assert.notEqual(defaults.length, 0)
+  for (const { name, required } of defaults) assert.notEqual(required, true, name)
+  const bodies = operations.flatMap(({ operation }) =>
+    Object.values(operation.requestBody?.content ?? {}).map(({ schema }) => schema),
+  )
+  for (const { properties = {}, required = [] } of bodies) {
+    for (const name of required) assert.equal(properties[name]?.default, undefined, name)
+  }
+})
+
+test('an error of /v1/messages and of OAuth has the schema of its own envelope', async () => {
+  const schemaOf = (path: string) =>
+    JSON.stringify(document.paths[path]?.['post']?.responses['401']?.content)
+  assert.match(schemaOf('/v1/chat/completions'), /schemas\/Error"/)
+  assert.match(schemaOf('/v1/messages'), /schemas\/MessagesError"/)
+  assert.match(schemaOf('/oauth/token'), /schemas\/OAuthError"/)
+})
+
 test('the reference page has an anchor for every operation and loads nothing from elsewhere', async () => {
   const page = await service.request({ url: '/docs' })
   assert.equal(page.statusCode, 200)
@@ -85,6 +162,7 @@ test('the reference page has an anchor for every operation and loads nothing fro
   for (const { operation } of operations)
     assert.ok(page.body.includes(`id="${operation.operationId}"`))
   assert.doesNotMatch(page.body, /<script|src="http|@import/)
+  assert.match(page.body, /-F [^\n]*file=@meeting\.mp3/, 'an upload is shown as one')
   const style = page.body.match(/href="(\/assets\/style\.css[^"]*)"/)?.[1] ?? ''
   const sheet = await service.request({ url: style })
   assert.match(String(sheet.headers['content-type']), /^text\/css/)

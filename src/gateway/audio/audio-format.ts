@@ -3,7 +3,7 @@
 import { readOptionalChoice, refuse } from '../dialects/body-fields.ts'
 
 /** 24 kHz, 16 bit, one channel, as OpenAI's clients play it. The others need no special plan at the provider. */
-const FORMATS = {
+export const AUDIO_FORMATS = {
   mp3: { output_format: 'mp3_44100_128', content_type: 'audio/mpeg' },
   opus: { output_format: 'opus_48000_128', content_type: 'audio/ogg' },
   wav: { output_format: 'wav_24000', content_type: 'audio/wav' },
@@ -19,5 +19,5 @@ export function readFormat(value: unknown): AudioFormat {
   if (name === 'aac' || name === 'flac') {
     refuse('response_format', `cannot be ${name}`, 'Use mp3, opus, wav or pcm.')
   }
-  return FORMATS[name]
+  return AUDIO_FORMATS[name]
 }

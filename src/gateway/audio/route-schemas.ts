@@ -3,28 +3,28 @@
 import { Type } from 'typebox'
 import { Nullable } from '../../http/schemas.ts'
 
+// For the documentation: the readers say exactly what is wrong with a body.
+const Format = Type.Optional(
+  Type.Enum(['mp3', 'opus', 'wav', 'pcm'], { description: 'mp3 if left out.', examples: ['mp3'] }),
+)
 export const SpeechBody = Type.Object({
-  model: Type.Unknown({ examples: ['elevenlabs/eleven_flash_v2_5'] }),
-  input: Type.Unknown({ description: 'What is to be said.', examples: ['Good morning.'] }),
-  voice: Type.Unknown({ description: 'From GET /v1/audio/voices.', examples: ['alloy'] }),
-  response_format: Type.Optional(
-    Type.Unknown({ description: 'mp3, opus, wav or pcm.', examples: ['mp3'] }),
-  ),
-  speed: Type.Optional(Type.Unknown({ description: '0.7 to 1.2.', examples: [1] })),
+  model: Type.String({ examples: ['elevenlabs/eleven_flash_v2_5'] }),
+  input: Type.String({ description: 'What is to be said.', examples: ['Good morning.'] }),
+  voice: Type.String({ description: 'From GET /v1/audio/voices.', examples: ['alloy'] }),
+  response_format: Format,
+  speed: Type.Optional(Type.Number({ minimum: 0.7, maximum: 1.2, examples: [1] })),
   stream_format: Type.Optional(
-    Type.Unknown({ description: 'audio, or sse: as events.', examples: ['audio'] }),
+    Type.Enum(['audio', 'sse'], { description: 'sse: as events.', examples: ['audio'] }),
   ),
 })
 export const SoundBody = Type.Object({
-  model: Type.Unknown({ examples: ['elevenlabs/eleven_text_to_sound_v2'] }),
-  input: Type.Unknown({ description: 'What is to be heard.', examples: ['Rain on a tin roof'] }),
-  response_format: Type.Optional(
-    Type.Unknown({ description: 'mp3, opus, wav or pcm.', examples: ['mp3'] }),
-  ),
-  seconds: Type.Optional(Type.Unknown({ description: '0.5 to 30.', examples: [5] })),
-  prompt_influence: Type.Optional(Type.Unknown({ description: '0 to 1.', examples: [0.3] })),
+  model: Type.String({ examples: ['elevenlabs/eleven_text_to_sound_v2'] }),
+  input: Type.String({ description: 'What is to be heard.', examples: ['Rain on a tin roof'] }),
+  response_format: Format,
+  seconds: Type.Optional(Type.Number({ minimum: 0.5, maximum: 30, examples: [5] })),
+  prompt_influence: Type.Optional(Type.Number({ minimum: 0, maximum: 1, examples: [0.3] })),
   loop: Type.Optional(
-    Type.Unknown({ description: 'Whether it can be repeated without a gap.', examples: [false] }),
+    Type.Boolean({ description: 'Whether it can be repeated without a gap.', examples: [false] }),
   ),
 })
 export const VoiceListBody = Type.Object({

@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { type PayerParts, resolvePayer } from '../../access/payer.ts'
-import { callerOf, type RoutePolicy } from '../../http/access.ts'
+import { callerOf, type Documents, type RoutePolicy } from '../../http/access.ts'
 import { EventStream } from '../../http/event-stream.ts'
 import { acceptAll } from '../../http/schemas.ts'
 import type { App } from '../../http/server.ts'
@@ -21,6 +21,7 @@ import {
   requireElevenlabs,
   setNumbers,
 } from './audio-call.ts'
+import { SOUND_DOCUMENTS, SPEECH_DOCUMENTS, TRANSCRIPT_DOCUMENTS } from './audio-documents.ts'
 import { type Keyed, once } from './keyed-call.ts'
 import {
   AUDIO_DESCRIPTION,
@@ -50,6 +51,7 @@ const POLICY = {
     'model_not_found',
     'content_filtered',
     'provider_rate_limited',
+    'pricing_error',
     'upstream_error',
     'provider_misconfigured',
     'provider_unavailable',
@@ -88,21 +90,25 @@ export function audioRoutes(app: App, parts: AudioRouteParts): void {
       answer(parts, { endpoint, handler }, request, reply)
   }
   const speech = { operationId: 'speech', summary: 'Text to speech', body: SpeechBody }
-  app.post('/v1/audio/speech', made(speech), answerWith('/v1/audio/speech', answerSpeech))
+  app.post(
+    '/v1/audio/speech',
+    made(speech, SPEECH_DOCUMENTS),
+    answerWith('/v1/audio/speech', answerSpeech),
+  )
   app.post(
     '/v1/users/:external_user_id/audio/speech',
-    made(forUser(speech)),
+    made(forUser(speech), SPEECH_DOCUMENTS),
     answerWith('/v1/users/:external_user_id/audio/speech', answerSpeech),
   )
   const sound = { operationId: 'sound_effects', summary: 'Sound effects', body: SoundBody }
   app.post(
     '/v1/audio/sound-effects',
-    made(sound),
+    made(sound, SOUND_DOCUMENTS),
     answerWith('/v1/audio/sound-effects', answerSound),
   )
   app.post(
     '/v1/users/:external_user_id/audio/sound-effects',
-    made(forUser(sound)),
+    made(forUser(sound), SOUND_DOCUMENTS),
     answerWith('/v1/users/:external_user_id/audio/sound-effects', answerSound),
   )
   const heard = { operationId: 'transcription', summary: 'Speech to text' }
@@ -130,9 +136,9 @@ function forUser(route: Described): Described {
   }
 }
 
-function made(route: Described) {
+function made(route: Described, documents: Documents) {
   return {
-    config: POLICY,
+    config: { ...POLICY, documents },
     bodyLimit: BODY_LIMIT_BYTES,
     validatorCompiler: acceptAll,
     schema: {
@@ -146,13 +152,12 @@ function made(route: Described) {
 
 function uploaded(route: Described) {
   return {
-    config: { ...POLICY, accepts_upload: true },
+    config: { ...POLICY, accepts_upload: true, documents: TRANSCRIPT_DOCUMENTS },
     validatorCompiler: acceptAll,
     schema: {
       tags: ['Audio'],
       description: TRANSCRIPT_DESCRIPTION,
       headers: IdempotencyHeader,
-      consumes: ['multipart/form-data'],
       ...route,
     },
   }

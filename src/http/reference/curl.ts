@@ -13,6 +13,7 @@ import { readShape } from './schema.ts'
 import { credentialOptions } from './security.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
+const UPLOAD = 'multipart/form-data'
 
 export function curlExample(
   document: OpenApiDocument,
@@ -66,7 +67,8 @@ function bodyOptions(document: OpenApiDocument, endpoint: Endpoint): readonly st
   const [type, media] = preferredMedia(content) ?? []
   if (type === undefined || media === undefined) return []
   const value = mediaExample(document, media, { optional: 'illustrated' })
-  if (type === FORM) return formOptions(value)
+  if (type === FORM) return formOptions('--data-urlencode', value)
+  if (type === UPLOAD) return formOptions('-F', value)
   const stream = isStreaming(value) ? ['-N'] : []
   return [
     ...stream,
@@ -83,10 +85,10 @@ export function preferredMedia(
   return entries.find(([type]) => type.includes('json')) ?? entries[0]
 }
 
-function formOptions(value: unknown): readonly string[] {
+function formOptions(option: string, value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).map(
-    ([name, entry]) => `--data-urlencode ${quote(`${name}=${plainText(entry)}`)}`,
+    ([name, entry]) => `${option} ${quote(`${name}=${plainText(entry)}`)}`,
   )
 }
 
