@@ -36,6 +36,8 @@ async function startGateway(): Promise<string | undefined> {
       RATE_LIMIT_PER_MINUTE: '1000000',
       OPENAI_API_KEY: 'bench',
       OPENAI_BASE_URL: `${upstream_url}/v1`,
+      ELEVENLABS_API_KEY: 'bench',
+      ELEVENLABS_BASE_URL: upstream_url,
     }),
     database_url,
     // Written as in production, to a file that keeps nothing.

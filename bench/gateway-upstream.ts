@@ -15,6 +15,8 @@ const USAGE =
 const TEXT = 'A sentence about nothing in particular, as models like to write. '.repeat(8)
 const WHOLE = `{${HEAD},"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"${TEXT}","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":${USAGE},${TAIL}}`
 
+const SOUND = Buffer.alloc(4_096, 1)
+
 const server = createServer((request, response) => {
   answer(request, response).catch(() => response.destroy())
 })
@@ -23,6 +25,14 @@ await once(server, 'listening')
 process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.url?.startsWith('/v1/speech-to-text')) {
+    await hear(request, response)
+    return
+  }
+  if (request.url?.startsWith('/v1/text-to-speech')) {
+    await speak(request, response)
+    return
+  }
   const body = await readBody(request)
   response.setHeader('x-request-id', 'req_bench')
   if (!body.includes('"stream":true')) {
@@ -40,6 +50,22 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   }
   await write(response, chunkOf('{}', '"stop"'))
   response.end(`data: {${chunkHead()},"choices":[],"usage":${USAGE}}\n\ndata: [DONE]\n\n`)
+}
+
+async function hear(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  for await (const _ of request);
+  response.setHeader('content-type', 'application/json')
+  response.end('{"text":"Nothing.","language_code":"eng","words":[],"audio_duration_secs":819}')
+}
+
+async function speak(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  await readBody(request)
+  response.setHeader('content-type', 'audio/mpeg')
+  for (let piece = 0; piece < 8; piece++) {
+    response.write(SOUND)
+    await turn()
+  }
+  response.end()
 }
 
 async function write(response: ServerResponse, text: string): Promise<void> {

@@ -1,7 +1,7 @@
 // What this gateway costs beside a bare proxy and Portkey's, all before the same upstream that answers at once,
 // in one run, taking turns. `npm run bench:gateway`, and with:
 //   --seconds 1.5 --rounds 9 how long each turn takes, and how many there are
-//   --only json              or stream, paced, payers: one of the four comparisons
+//   --only json              or stream, paced, payers, audio: one of the five comparisons
 //   --memory                 whether memory stays flat, instead; --requests 200000 of them
 //   --profile <folder>       writes a CPU profile of this gateway's process
 
@@ -13,6 +13,7 @@ import package_json from '../package.json' with { type: 'json' }
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { makePayers, type Payers } from './gateway-accounts.ts'
+import { measureAudio } from './gateway-audio.ts'
 import { ask, bodyOf, CHUNKS, type Load, type Measure, run, runAtRate } from './gateway-load.ts'
 import { checkMemory } from './gateway-memory.ts'
 import { Servers, type Target } from './gateway-targets.ts'
@@ -119,6 +120,8 @@ async function compareAll(targets: Target[], payers: Payers): Promise<void> {
   }
   const service = targets.at(-1)
   if (service && chosen('payers')) await comparePayers(service, payers)
+  const [direct] = targets
+  if (direct && service && chosen('audio')) await measureAudio({ direct, service }, print)
 }
 
 /** One gateway process: what it costs more when a user pays than when the developer does. */
