@@ -1,6 +1,7 @@
 // What comes after: the price of what was used, charged and recorded in one transaction.
 
 import { markupOf, priceUsage } from '../catalog/pricing.ts'
+import { ApiError } from '../platform/errors.ts'
 import type { Settlement } from '../wallet/holds.ts'
 import type { Usage } from './dialects/chat-types.ts'
 import type { SvcNumbers } from './dialects/dialect.ts'
@@ -40,6 +41,20 @@ export async function settleCall(
   countCall(parts, order, record, settlement)
   const { credits_used, balance_before, balance_after } = settlement
   return { credits_used, balance_before, balance_after, billing_mode: call.payer.billing_mode }
+}
+
+/** Tells the official clients not to ask again for what the provider has already done. */
+export function withoutRetry(thrown: unknown): ApiError {
+  const error =
+    thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown })
+  return new ApiError(error.code, {
+    message: error.message,
+    status: error.status,
+    cause: error.cause,
+    headers: { ...error.headers, 'x-should-retry': 'false' },
+    ...(error.hint !== undefined && { hint: error.hint }),
+    ...(error.detail !== undefined && { detail: error.detail }),
+  })
 }
 
 function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced: Priced) {

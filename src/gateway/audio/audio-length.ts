@@ -1,6 +1,6 @@
 // How long uploaded audio is, before anybody has heard it: the hold is made from it.
 
-import { parseStream, UnsupportedFileTypeError } from 'music-metadata'
+import { type IFormat, parseStream, UnsupportedFileTypeError } from 'music-metadata'
 import { ApiError } from '../../platform/errors.ts'
 import type { UploadedFile } from './upload.ts'
 
@@ -9,12 +9,16 @@ const PROBE_LIMIT_MS = 10_000
 const MARGIN_MS = 1_000
 /** The bytes of a millisecond of speech at 8 kbit/s, below which it cannot be understood, and at 192. */
 const BYTES_PER_MS = { least: 1, usual: 24 }
+/** More is in no millisecond: of four channels of 32 bit at 96 kHz, or of 512 kbit/s where sound is compressed. */
+const BYTES_PER_MS_MAX = { plain: 1_536, compressed: 64 }
+
+type Measured = Pick<UploadedFile, 'name' | 'media_type' | 'size' | 'read'>
 
 /** In milliseconds. `least` is what the caller must be able to pay for. */
 export type LengthBounds = { least: number; most: number }
 
 /** Throws 400 for what is no audio. */
-export async function boundLength(file: UploadedFile): Promise<LengthBounds> {
+export async function boundLength(file: Measured): Promise<LengthBounds> {
   const seconds = await probe(file)
   if (seconds !== undefined && seconds > 0) {
     const length = Math.ceil(seconds * 1000) + MARGIN_MS
@@ -26,7 +30,7 @@ export async function boundLength(file: UploadedFile): Promise<LengthBounds> {
   }
 }
 
-async function probe(file: UploadedFile): Promise<number | undefined> {
+async function probe(file: Measured): Promise<number | undefined> {
   const stream = file.read()
   const timer = setTimeout(
     () => stream.destroy(new Error('the file took too long')),
@@ -36,7 +40,7 @@ async function probe(file: UploadedFile): Promise<number | undefined> {
     const about = { mimeType: file.media_type, path: file.name, size: file.size }
     const { format } = await parseStream(stream, about, { duration: true, skipCovers: true })
     if (format.hasAudio === false) throw noAudio()
-    return format.duration
+    return isCredible(format, file.size) ? format.duration : undefined
   } catch (error) {
     if (error instanceof ApiError) throw error
     if (error instanceof UnsupportedFileTypeError) throw noAudio()
@@ -46,6 +50,13 @@ async function probe(file: UploadedFile): Promise<number | undefined> {
     clearTimeout(timer)
     stream.destroy()
   }
+}
+
+/** A header is the client's own word, and the provider hears all that comes after it. */
+function isCredible({ duration = 0, lossless, hasVideo }: IFormat, bytes: number): boolean {
+  const is_compressed = lossless === false && hasVideo !== true
+  const most = is_compressed ? BYTES_PER_MS_MAX.compressed : BYTES_PER_MS_MAX.plain
+  return bytes <= (duration * 1000 + MARGIN_MS) * most
 }
 
 function noAudio(): ApiError {

@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { type PayerParts, resolvePayer } from '../../access/payer.ts'
+import type { AudioModel } from '../../catalog/models.ts'
 import { callerOf, type RoutePolicy } from '../../http/access.ts'
 import { EventStream } from '../../http/event-stream.ts'
 import { acceptAll, Nullable } from '../../http/schemas.ts'
@@ -167,7 +168,7 @@ const answerSpeech: Handler = async (parts, call, request, reply) => {
   const model = requireAudioModel(parts.catalog, speech.model, 'speech')
   checkLength(speech, model)
   const elevenlabs = requireElevenlabs(parts)
-  nameUpstream(reply, model.upstream_id, speech.ignored)
+  const ignored = nameUpstream(reply, model, speech)
   const { characters, format, events, wanted } = speech
   await serveAudio(
     parts,
@@ -176,6 +177,7 @@ const answerSpeech: Handler = async (parts, call, request, reply) => {
       model,
       quantity: characters,
       counted: { characters },
+      ignored,
       content_type: format.content_type,
       events,
       ask: (signal) => elevenlabs.speak({ ...wanted, model_id: model.upstream_id }, signal),
@@ -190,7 +192,7 @@ const answerSound: Handler = async (parts, call, request, reply) => {
   const model = requireAudioModel(parts.catalog, sound.model, 'sound')
   checkLength(sound, model)
   const elevenlabs = requireElevenlabs(parts)
-  nameUpstream(reply, model.upstream_id, sound.ignored)
+  const ignored = nameUpstream(reply, model, sound)
   await serveAudio(
     parts,
     call,
@@ -198,6 +200,7 @@ const answerSound: Handler = async (parts, call, request, reply) => {
       model,
       quantity: 1,
       counted: { sounds: 1 },
+      ignored,
       content_type: sound.format.content_type,
       events: false,
       ask: (signal) =>
@@ -211,12 +214,10 @@ const answerSound: Handler = async (parts, call, request, reply) => {
 const answerTranscription: Handler = async (parts, call, request, reply) => {
   const upload = await readUpload(request.raw, parts.upload_folder)
   try {
-    const wanted = parseTranscription(parts, upload)
-    nameUpstream(reply, wanted.model.upstream_id, wanted.ignored)
+    const asked = parseTranscription(parts, upload)
+    const wanted = { ...asked, ignored: nameUpstream(reply, asked.model, asked) }
     const client = new EventStream(reply)
-    const { transcript, svc } = await transcribe(parts, call, wanted, (left) =>
-      client.onLeave(left),
-    )
+    const { transcript, svc } = await transcribe(parts, call, wanted, client)
     setNumbers(reply, svc)
     if (wanted.stream) {
       client.start()
@@ -232,9 +233,16 @@ const answerTranscription: Handler = async (parts, call, request, reply) => {
   }
 }
 
-function nameUpstream(reply: FastifyReply, upstream_id: string, ignored: readonly string[]): void {
+/** The names of what is ignored, for the call's record. */
+function nameUpstream(
+  reply: FastifyReply,
+  { upstream_id }: AudioModel,
+  { ignored }: { ignored: readonly string[] },
+): readonly string[] {
+  const names = nameable(ignored)
   reply.header('x-svc-upstream-model', upstream_id)
-  if (ignored.length > 0) reply.header('x-svc-ignored-fields', nameable(ignored).join(', '))
+  if (names.length > 0) reply.header('x-svc-ignored-fields', names.join(', '))
+  return names
 }
 
 // For the documentation: the readers say exactly what is wrong with a body.

@@ -93,15 +93,17 @@ async function readParts(request: UploadRequest, form: Form): Promise<Upload> {
   }
 }
 
+type Parser = ReturnType<typeof openParser>
+
 /** The parser throws its faults from callbacks, where they would end the process: here each ends the reading. */
 class Form {
-  readonly #parser: Busboy
+  readonly #parser: Parser
   readonly #handle: FileHandle
   readonly #fields = new Map<string, string[]>()
   readonly #fault = Promise.withResolvers<never>()
   #file: Promise<UploadedFile> | undefined
 
-  constructor(parser: Busboy, handle: FileHandle) {
+  constructor(parser: Parser, handle: FileHandle) {
     this.#parser = parser
     this.#handle = handle
     const fail = (error: unknown) => this.#fault.reject(error)
