@@ -2,7 +2,7 @@
 // budget of tokens up to 4.5, its own choice with a wish for effort from 4.6 on, and no sampling after 4.6.
 
 import type { ChatRequest } from '../../dialects/chat-types.ts'
-import { thinks } from '../capabilities.ts'
+import { reasoningField, thinks } from '../capabilities.ts'
 import type { Asked, CallTerms } from '../contract.ts'
 import { isRecord, type JsonRecord, numberOf, recordOf, textOf } from '../json-values.ts'
 import { claudeVersion } from '../model-family.ts'
@@ -37,7 +37,7 @@ export function thinkingFor(asked: Asked, terms: CallTerms, forced: boolean): Th
 export function unheardThinking({ request, model }: Asked, forced: boolean): string[] {
   const is_adaptive = claudeVersion(model.upstream_id) >= FIRST_ADAPTIVE
   if (is_adaptive || !thinks(request) || !isRuledOut(request, forced)) return []
-  return ['reasoning_effort', 'reasoning'].filter((field) => field in request.original.body)
+  return [reasoningField(request)]
 }
 
 /** Without `display` the newest models keep their thoughts to themselves. */

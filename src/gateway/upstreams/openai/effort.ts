@@ -1,7 +1,7 @@
 // How much a model is asked to reason, in the words that its generation takes.
 
 import type { ChatRequest, Reasoning } from '../../dialects/chat-types.ts'
-import { thinks } from '../capabilities.ts'
+import { reasoningField, thinks } from '../capabilities.ts'
 import type { Asked } from '../contract.ts'
 import { textOf } from '../json-values.ts'
 import { familyOf } from '../model-family.ts'
@@ -26,7 +26,7 @@ export function decideEffort(asked: Asked): Effort {
 /** From gpt-5.6 on chat completions take tools only from a model that does not reason, and `minimal` never. */
 function decideLater(request: ChatRequest): Effort {
   const { reasoning, tools } = request
-  const changed = [fieldOf(request)]
+  const changed = [reasoningField(request)]
   if (tools.length > 0) return { sent: 'none', ignored: thinks(request) ? changed : [] }
   if (reasoning === undefined) return { sent: undefined, ignored: [] }
   const own_word = textOf(request.original.body['reasoning_effort'])
@@ -38,10 +38,4 @@ function wordFor(reasoning: Reasoning): string {
   if (reasoning.kind === 'effort') return reasoning.effort
   if (reasoning.tokens >= 4096) return 'high'
   return reasoning.tokens >= 2048 ? 'medium' : 'low'
-}
-
-/** The field in which the client asked for it. */
-function fieldOf({ original: { dialect, body } }: ChatRequest): string {
-  if (dialect === 'anthropic') return body['thinking'] === undefined ? 'output_config' : 'thinking'
-  return body['reasoning_effort'] === undefined ? 'reasoning' : 'reasoning_effort'
 }
