@@ -393,6 +393,18 @@ test('a transcript whose length the provider does not say is charged by its last
   assert.equal((await balanceOf(gateway, account_id)).held, 0n)
 })
 
+test('a transcript may take as long as any answer in one piece', async () => {
+  const hasty = await startGateway({ PROVIDER_TIMEOUT_MS: '300' })
+  const { key } = await (await hasty.customer(10_000n)).newKey()
+  const reply = await fetch(`${hasty.url}/v1/audio/transcriptions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: form({ model: SCRIBE }, audio(1), '[[sandbox:slow=2500]].wav'),
+  })
+  assert.equal(reply.status, 200, await reply.text())
+  await hasty.close()
+})
+
 test('what an audio call ignores stands in its record', async () => {
   const { post, upload, key_id } = await customer()
   const speech = { model: FLASH, voice: 'alloy', input: 'Hello', instructions: 'Whisper' }
@@ -400,7 +412,7 @@ test('what an audio call ignores stands in its record', async () => {
   await upload(form({ model: SCRIBE, prompt: 'Names' }, audio(1)))
   const rows = await sql<{ details: unknown }>(
     gateway.database_url,
-    'select details from usage_event where key_id = $1 order by id',
+    'select details from usage_event where key_id = $1 order by endpoint',
     [key_id],
   )
   assert.deepEqual(

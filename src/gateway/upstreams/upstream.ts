@@ -15,7 +15,6 @@ import { createToolNames } from './tool-names.ts'
 
 export function createUpstream(profile: ProviderProfile, options: UpstreamOptions): Upstream {
   return {
-    dialect: profile.dialect,
     prepare(asked) {
       checkCapabilities(asked.request, asked.model)
       const draft = profile.draft(asked, createToolNames(profile.tool_names))

@@ -169,7 +169,6 @@ test('a whole conversation with images, tools and results reads into neutral wor
     n: 2,
     stream: true,
     include_usage: true,
-    ignored: [],
   })
 })
 

@@ -52,7 +52,6 @@ export function parseOpenAiRequest(body: unknown): ChatRequest {
     response_format: parseResponseFormat(fields['response_format']),
     stream,
     include_usage: stream && readIncludeUsage(fields),
-    ignored: [],
     ...styleOf(fields, { is_old, definitions }),
     original: { dialect: 'openai', body: definitions.length > 0 ? fields : withoutTools(fields) },
   }
