@@ -3,7 +3,7 @@
 import type { ChatModel } from '../../catalog/models.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { ChatRequest, UserPart } from '../dialects/chat-types.ts'
-import { recordOf } from './json-values.ts'
+import { recordOf, textOf } from './json-values.ts'
 
 type Capability = keyof ChatModel['capabilities']
 
@@ -79,6 +79,14 @@ export function reasoningField({ original: { dialect, body } }: ChatRequest): st
       ? ['reasoning_effort', 'reasoning', 'reasoning']
       : ['thinking', 'output_config', 'output_config.effort']
   return body[usual] === undefined && body[other] !== undefined ? path : usual
+}
+
+/** The client's own word for it: the two highest have no neutral one. */
+export function saidEffort({ original: { body } }: ChatRequest): string {
+  const nested = [body['reasoning'], body['output_config']].map(
+    (field) => recordOf(field)['effort'],
+  )
+  return textOf([body['reasoning_effort'], ...nested].find((effort) => (effort ?? null) !== null))
 }
 
 /** Whether the request asks the model to think. */

@@ -179,6 +179,7 @@ test('OpenAI is told how much to reason in words that the model takes; what it d
     [MODELS.gpt4o, { reasoning: { enabled: false } }, undefined, []],
     [sol, { reasoning_effort: 'minimal' }, 'low', ['reasoning_effort']],
     [sol, { reasoning_effort: 'xhigh' }, 'xhigh', []],
+    [sol, { reasoning: { effort: 'max' } }, 'max', []],
     [sol, { reasoning: { enabled: false } }, 'none', []],
     [sol, {}, undefined, []],
     [sol, { tools }, 'none', []],

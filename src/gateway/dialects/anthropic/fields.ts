@@ -28,7 +28,6 @@ export const ANTHROPIC_FIELDS = fieldTable({
   'messages[].content[].content[].cache_control': caching,
   'messages[].content[].citations': { ...claude_only, isIdle: isDisabled },
   'messages[].content[].content[].citations': { ...claude_only, isIdle: isDisabled },
-  'messages[].content[].context': claude_only,
   max_tokens: { all: 'translate' },
   system: { anthropic: 'relay', all: 'translate' },
   'system[].cache_control': caching,

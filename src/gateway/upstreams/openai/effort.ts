@@ -1,9 +1,8 @@
 // How much a model is asked to reason, in the words that its generation takes.
 
 import type { ChatRequest, Reasoning } from '../../dialects/chat-types.ts'
-import { reasoningField, thinks } from '../capabilities.ts'
+import { reasoningField, saidEffort, thinks } from '../capabilities.ts'
 import type { Asked } from '../contract.ts'
-import { textOf } from '../json-values.ts'
 import { familyOf } from '../model-family.ts'
 
 /** Words of the newest models, which the neutral form has not. */
@@ -29,8 +28,9 @@ function decideLater(request: ChatRequest): Effort {
   const changed = [reasoningField(request)]
   if (tools.length > 0) return { sent: 'none', ignored: thinks(request) ? changed : [] }
   if (reasoning === undefined) return { sent: undefined, ignored: [] }
-  const own_word = textOf(request.original.body['reasoning_effort'])
-  const word = NEWEST.includes(own_word) ? own_word : wordFor(reasoning)
+  const own_word = saidEffort(request)
+  const is_own = thinks(request) && reasoning.kind === 'effort' && NEWEST.includes(own_word)
+  const word = is_own ? own_word : wordFor(reasoning)
   return word === 'minimal' ? { sent: 'low', ignored: changed } : { sent: word, ignored: [] }
 }
 
