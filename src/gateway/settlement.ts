@@ -47,14 +47,8 @@ export async function settleCall(
 export function withoutRetry(thrown: unknown): ApiError {
   const error =
     thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown })
-  return new ApiError(error.code, {
-    message: error.message,
-    status: error.status,
-    cause: error.cause,
-    headers: { ...error.headers, 'x-should-retry': 'false' },
-    ...(error.hint !== undefined && { hint: error.hint }),
-    ...(error.detail !== undefined && { detail: error.detail }),
-  })
+  error.headers['x-should-retry'] = 'false'
+  return error
 }
 
 function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced: Priced) {
