@@ -20,6 +20,7 @@ import type { RunningCall } from '../running-calls.ts'
 import { withoutRetry } from '../settlement.ts'
 import type { Elevenlabs } from '../upstreams/elevenlabs/elevenlabs.ts'
 import { errorFromTransport } from '../upstreams/error-mapping.ts'
+import type { Uploads } from './upload.ts'
 
 export type AudioParts = Pick<
   ChatParts,
@@ -27,8 +28,7 @@ export type AudioParts = Pick<
 > & {
   /** Undefined: there is no credential for it. */
   elevenlabs: Elevenlabs | undefined
-  /** Where uploads wait for their turn. */
-  upload_folder: string
+  uploads: Uploads
 }
 
 export type AudioCall = {

@@ -23,9 +23,9 @@ function wav(seconds: number, said_s = seconds): Buffer {
   return Buffer.concat([head, Buffer.alloc(seconds * BYTES_PER_SECOND)])
 }
 
-const uploaded = (bytes: Buffer) => ({
-  name: 'a.wav',
-  media_type: 'audio/wav',
+const uploaded = (bytes: Buffer, media_type = 'audio/wav') => ({
+  name: 'recording',
+  media_type,
   size: bytes.length,
   read: () => Readable.from([bytes], { objectMode: false }),
 })
@@ -39,4 +39,19 @@ test('a file that is much too large for the length it says is measured by its si
   const bytes = wav(600, 1).length
   assert.ok(least > 300_000, String(least))
   assert.equal(most, bytes + 1_000)
+})
+
+test('a file that is made to keep its reader busy is given up, and measured by its size', async () => {
+  const head = Buffer.from('\0\0\0\x18ftypM4A \0\0\0\0M4A isom', 'latin1')
+  const boxes = Buffer.from('\0\0\0\x08free'.repeat(1_000_000), 'latin1')
+  let turns = 0
+  const timer = setInterval(() => {
+    turns += 1
+  }, 1)
+  timer.unref()
+  const bytes = Buffer.concat([head, boxes])
+  const { most } = await boundLength(uploaded(bytes, 'audio/mp4'))
+  clearInterval(timer)
+  assert.equal(most, bytes.length + 1_000)
+  assert.ok(turns > 3, 'nobody else had a turn')
 })

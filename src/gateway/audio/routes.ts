@@ -22,7 +22,6 @@ import { serveAudio } from './serve-audio.ts'
 import { checkLength, parseSound, parseSpeech } from './speech-request.ts'
 import { formatTranscript, streamTranscript } from './transcript-formats.ts'
 import { parseTranscription, transcribe } from './transcription.ts'
-import { readUpload } from './upload.ts'
 import { VoiceList } from './voices.ts'
 
 export type AudioRouteParts = AudioParts & PayerParts & { running: RunningCalls }
@@ -211,9 +210,8 @@ const answerSound: Handler = async (parts, call, request, reply) => {
   return reply
 }
 
-const answerTranscription: Handler = async (parts, call, request, reply) => {
-  const upload = await readUpload(request.raw, parts.upload_folder)
-  try {
+const answerTranscription: Handler = (parts, call, request, reply) =>
+  parts.uploads.receive(request.raw, async (upload) => {
     const asked = parseTranscription(parts, upload)
     const wanted = { ...asked, ignored: nameUpstream(reply, asked.model, asked) }
     const client = new EventStream(reply)
@@ -228,10 +226,7 @@ const answerTranscription: Handler = async (parts, call, request, reply) => {
     const { granularities, format } = wanted
     const { body, content_type } = formatTranscript(transcript, format, { granularities, svc })
     return reply.type(content_type).serializer(String).send(body)
-  } finally {
-    await upload.file?.close()
-  }
-}
+  })
 
 /** The names of what is ignored, for the call's record. */
 function nameUpstream(

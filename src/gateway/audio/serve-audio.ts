@@ -71,9 +71,9 @@ type Begun = {
 }
 
 /** The first bytes, or nothing is owed. */
-async function begin({ ask }: AudioWanted, lifetime: CallLifetime): Promise<Begun> {
+async function begin(wanted: AudioWanted, lifetime: CallLifetime): Promise<Begun> {
   requireStillWanted(lifetime)
-  const { body, request_id } = await ask(lifetime.signal)
+  const { body, request_id } = await wanted.ask(lifetime.signal)
   const rest = body[Symbol.asyncIterator]()
   const { done, value: first } = await rest.next()
   if (done) throw senseless('elevenlabs', 'the audio is empty')
@@ -103,7 +103,7 @@ async function passOn(parts: AudioParts, passing: Passing): Promise<void> {
       await write(read.value)
     }
     if (events) await client.write(toDone(wanted, svc))
-    client.end()
+    else client.end()
   } catch (error) {
     if (!events) {
       client.cut()
@@ -113,12 +113,11 @@ async function passOn(parts: AudioParts, passing: Passing): Promise<void> {
       lifetime.ended_by === 'service'
         ? serviceStopped(true)
         : errorFromTransport('elevenlabs', error)
-    const { request_id } = passing.call
-    const { public_url } = parts
-    await client.write(
-      `data: ${renderError(fault, { dialect: 'openai', request_id, public_url })}\n\n`,
-    )
-    client.end()
+    const about = { request_id: passing.call.request_id, public_url: parts.public_url }
+    await client.write(`data: ${renderError(fault, { dialect: 'openai', ...about })}\n\n`)
+  } finally {
+    // Whatever goes wrong with its last words, a stream that has begun ends.
+    if (events) client.end()
   }
 }
 

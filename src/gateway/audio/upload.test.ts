@@ -8,9 +8,10 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../platform/errors.ts'
-import { readUpload, UPLOAD_MAX_BYTES, type Upload } from './upload.ts'
+import { UPLOAD_MAX_BYTES, type Upload, Uploads } from './upload.ts'
 
 const folder = await mkdtemp(path.join(tmpdir(), 'uploads-'))
+const uploads = new Uploads(folder)
 const END = '\r\n--x--\r\n'
 
 const part = (headers: string, content: string | Buffer): Buffer =>
@@ -26,10 +27,11 @@ function sent(pieces: Iterable<string | Buffer> | AsyncIterable<Buffer>) {
 }
 
 async function receive(pieces: (string | Buffer)[]): Promise<Upload> {
-  const upload = await readUpload(sent(pieces), folder)
-  await upload.file?.close()
-  return upload
+  return await receiveFrom(sent(pieces))
 }
+
+const receiveFrom = (request: ReturnType<typeof sent>) =>
+  uploads.receive(request, async (upload) => upload)
 
 async function refused(pieces: (string | Buffer)[], status = 400): Promise<void> {
   await assert.rejects(
@@ -41,19 +43,17 @@ async function refused(pieces: (string | Buffer)[], status = 400): Promise<void>
 describe('an upload', () => {
   test('has its fields before and after the file', async () => {
     const pieces = [field('a', '1'), '\r\n', fileNamed('file', 'abc'), '\r\n', field('b', '2'), END]
-    const upload = await readUpload(sent(pieces), folder)
-    assert.deepEqual(
-      [...upload.fields],
-      [
+    await uploads.receive(sent(pieces), async ({ fields, file }) => {
+      const expected = [
         ['a', ['1']],
         ['b', ['2']],
-      ],
-    )
-    assert.equal(upload.file?.size, 3)
-    assert.equal(await text(upload.file.read()), 'abc')
-    assert.equal(await text(upload.file.read()), 'abc')
-    await upload.file.close()
-    assert.deepEqual(await readdir(folder), [])
+      ]
+      assert.deepEqual([...fields], expected)
+      assert.equal(file?.size, 3)
+      assert.equal(await text(file.read()), 'abc')
+      assert.equal(await text(file.read()), 'abc')
+      assert.deepEqual(await readdir(folder), [])
+    })
   })
 
   test('may have a file without a name', async () => {
@@ -102,7 +102,7 @@ describe('an upload', () => {
     }
     const request = sent(endless())
     await assert.rejects(
-      readUpload(request, folder),
+      receiveFrom(request),
       (error) => error instanceof ApiError && error.status === 413,
     )
     assert.ok(taken < 40, `${taken} MB`)
@@ -115,6 +115,27 @@ describe('an upload', () => {
       yield fileNamed('file', 'abc')
       throw new Error('aborted')
     }
-    await assert.rejects(readUpload(sent(leaving()), folder), ApiError)
+    await assert.rejects(receiveFrom(sent(leaving())), ApiError)
+  })
+
+  test('waits for its turn where too many lie on disk already', async () => {
+    const full = new Uploads(folder)
+    full.open = 100
+    const pieces = [fileNamed('file', 'abc'), END]
+    await assert.rejects(
+      full.receive(sent(pieces), async () => {}),
+      (error) => error instanceof ApiError && error.status === 503,
+    )
+    full.open = 99
+    await full.receive(sent(pieces), async () => assert.equal(full.open, 100))
+    assert.equal(full.open, 99)
+    await assert.rejects(
+      full.receive(sent(pieces), async () => {
+        throw new Error('refused later')
+      }),
+      /refused later/,
+    )
+    assert.equal(full.open, 99)
+    assert.equal(uploads.open, 0)
   })
 })

@@ -16,6 +16,8 @@ const REST_MAX_BYTES = 1024 * 1024
 const FIELD_MAX_BYTES = 64 * 1024
 const FIELDS_MAX = 50
 const PIECE_BYTES = 64 * 1024
+/** At once, in one process: together they take 2.5 GB of the disk at most. */
+const UPLOADS_MAX = 100
 
 export class UploadedFile {
   readonly name: string
@@ -50,8 +52,35 @@ export type Upload = {
   fields: ReadonlyMap<string, readonly string[]>
 }
 
-/** Throws 400, 413 or 415 in our words. Whoever takes the upload closes its file. */
-export async function readUpload(request: UploadRequest, folder: string): Promise<Upload> {
+/** What lies on disk. It is bounded, because whoever has a key may send some, with or without credits. */
+export class Uploads {
+  readonly #folder: string
+  /** How many there are. */
+  open = 0
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** The file is gone when `use` is done. Throws 400, 413, 415 or 503 in our words. */
+  async receive<Result>(
+    request: UploadRequest,
+    use: (upload: Upload) => Promise<Result>,
+  ): Promise<Result> {
+    if (this.open >= UPLOADS_MAX) throw tooMany()
+    this.open += 1
+    let upload: Upload | undefined
+    try {
+      upload = await readUpload(request, this.#folder)
+      return await use(upload)
+    } finally {
+      this.open -= 1
+      await upload?.file?.close()
+    }
+  }
+}
+
+async function readUpload(request: UploadRequest, folder: string): Promise<Upload> {
   const content_type = request.headers['content-type'] ?? ''
   if (!/^multipart\/form-data\b/i.test(content_type)) {
     throw new ApiError('bad_request', {
@@ -199,6 +228,11 @@ async function* readPieces(handle: FileHandle, size: number): AsyncGenerator<Buf
 function badForm(message: string, cause?: unknown): ApiError {
   const hint = 'Send the audio as the field `file` of a multipart/form-data body.'
   return new ApiError('bad_request', { message, hint, ...(cause !== undefined && { cause }) })
+}
+
+function tooMany(): ApiError {
+  const detail = `${UPLOADS_MAX} uploads are open`
+  return new ApiError('service_unavailable', { detail, headers: { 'retry-after': '5' } })
 }
 
 function tooLarge(): ApiError {
