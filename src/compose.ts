@@ -5,6 +5,7 @@ import type { KnownSession } from './accounts/sessions.ts'
 import { openCatalog } from './catalog-settings.ts'
 import type { Config } from './config.ts'
 import { DELIVERIES_CHANNEL, EVENTS_CHANNEL, Wake } from './events/wake.ts'
+import { Uploads } from './gateway/audio/upload.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
 import { IdempotentCalls } from './gateway/idempotency/idempotent-calls.ts'
 import { ModelWatch } from './gateway/model-watch.ts'
@@ -82,7 +83,7 @@ export function compose(options: ComposeOptions) {
     event_wake,
     delivery_wake: new Wake(db, DELIVERIES_CHANNEL),
     ...composeProcessor(config),
-    upload_folder: path.join(config.DATA_DIR, 'uploads'),
+    uploads: new Uploads(path.join(config.DATA_DIR, 'uploads')),
     drains: { open: 0 },
     ...composeCalls(options, { db, clock, metrics, event_wake }),
     growth: { wait_ms: GROWTH_WAIT_MS },

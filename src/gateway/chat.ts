@@ -12,7 +12,7 @@ import { HoldGrowth } from './hold-growth.ts'
 import type { ChatCall, ChatParts, Order } from './order.ts'
 import { promptTokens } from './prompt-size.ts'
 import { type Outcome, ProviderAnswer } from './provider-answer.ts'
-import { settleCall } from './settlement.ts'
+import { settleCall, withoutRetry } from './settlement.ts'
 import type { UpstreamFrame } from './upstreams/contract.ts'
 
 const KEEP_ALIVE_MS = 15_000
@@ -150,20 +150,6 @@ async function conclude(
   } catch (error) {
     throw withoutRetry(error)
   }
-}
-
-/** Tells the official clients not to ask again for what the provider has already done. */
-function withoutRetry(thrown: unknown): ApiError {
-  const error =
-    thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown })
-  return new ApiError(error.code, {
-    message: error.message,
-    status: error.status,
-    cause: error.cause,
-    headers: { ...error.headers, 'x-should-retry': 'false' },
-    ...(error.hint !== undefined && { hint: error.hint }),
-    ...(error.detail !== undefined && { detail: error.detail }),
-  })
 }
 
 function presentReply(

@@ -34,7 +34,6 @@ export function planCall(
   const { relayed, ignored } = judgeFields(dialect.fields, request.original.body, model)
   const end_user = payer.billing_mode === 'user' ? payer.account_id : undefined
   const prepared = upstream.prepare({ request, model, relayed, end_user })
-  // A provider of the client's own dialect was sent everything in its place.
   if (!address) {
     throw new ApiError('provider_misconfigured', { detail: `no key for ${model.provider}` })
   }
@@ -43,7 +42,7 @@ export function planCall(
     upstream,
     address,
     prepared,
-    ignored: nameable([...ignored, ...request.ignored, ...prepared.ignored]),
+    ignored: nameable([...ignored, ...prepared.ignored]),
   }
 }
 

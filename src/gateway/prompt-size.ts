@@ -5,6 +5,7 @@
 import type { ChatModel } from '../catalog/models.ts'
 import { citingTokens } from './citations.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
+import { isRelayed, relayedValues } from './relayed-prompt.ts'
 import { estimateTokens, type Accuracy as TextAccuracy, type Vocabulary } from './token-count.ts'
 
 /** The parts of a neutral chat request that count as prompt. */
@@ -19,7 +20,7 @@ export type Prompt = {
   }[]
   readonly response_format?:
     | { readonly kind: 'text' | 'json_object' }
-    | { readonly kind: 'json_schema'; readonly schema: unknown }
+    | { readonly kind: 'json_schema'; readonly schema: unknown; readonly description?: string }
     | undefined
   readonly original?: ChatRequest['original']
 }
@@ -58,6 +59,8 @@ type Ruler = {
   readonly model: ChatModel
   readonly accuracy: Accuracy
   readonly vocabulary: Vocabulary
+  /** What is relayed, where it is counted as it came; the rest is counted in our own form. */
+  readonly relayed: readonly unknown[] | undefined
 }
 
 /** Other tokenizers against those of OpenAI, which the counts are fitted to. */
@@ -108,16 +111,20 @@ export function promptTokens(
   accuracy: Accuracy = 'safe',
 ): number {
   const parts = [...prompt.system, ...prompt.messages.flatMap((message) => message.content)]
-  const ruler = { model, accuracy, vocabulary: vocabularyOf(model) }
+  const { original } = prompt
+  const counts_original = accuracy === 'safe' && isRelayed(original, model)
+  const relayed = counts_original ? relayedValues(original) : undefined
+  const ruler = { model, accuracy, vocabulary: vocabularyOf(model), relayed }
   const text_tokens =
     TOKENS_PER_CALL[accuracy] +
     TOKENS_PER_PART[accuracy] * prompt.messages.length +
     sum(parts, (part) => textTokens(part, ruler)) +
-    toolTokens(prompt, ruler)
+    toolTokens(prompt, ruler) +
+    sum(relayed ?? [], (value) => jsonTokens(value, ruler))
   const tokens =
     percentOf(text_tokens, PERCENT_OF_O200K[accuracy][model.provider]) +
     sum(parts, (part) => mediaTokens(part, ruler)) +
-    (model.provider === 'anthropic' ? citingTokens(prompt.original, accuracy) : 0)
+    (model.provider === 'anthropic' ? citingTokens(original, accuracy) : 0)
   return Math.min(tokens, model.max_input_tokens ?? model.context_window)
 }
 
@@ -157,7 +164,7 @@ function textTokens(part: PromptPart, ruler: Ruler): number {
       return (
         TOKENS_PER_TOOL[accuracy] +
         measure(part.name) +
-        jsonTokens(part.input, { ...ruler, escaped: ruler.model.provider === 'openai' }) +
+        inputTokens(part.input, ruler) +
         signatureTokens(part, ruler)
       )
     case 'tool_result':
@@ -168,6 +175,12 @@ function textTokens(part: PromptPart, ruler: Ruler): number {
     case 'audio':
       return TOKENS_PER_PART[accuracy]
   }
+}
+
+/** OpenAI is sent the text of the arguments, and Claude the values. */
+function inputTokens(input: unknown, ruler: Ruler): number {
+  const escaped = ruler.model.provider === 'openai'
+  return ruler.relayed && escaped ? 0 : jsonTokens(input, { ...ruler, escaped })
 }
 
 function signatureTokens(part: { readonly signature?: string }, ruler: Ruler): number {
@@ -215,20 +228,36 @@ function decodedBytes(base64: string): number {
 
 function toolTokens(prompt: Prompt, ruler: Ruler): number {
   const { tools, response_format: format } = prompt
-  const { model, accuracy, vocabulary } = ruler
+  const { model, accuracy } = ruler
   const per_tool = TOKENS_PER_TOOL[accuracy]
-  const schema = format?.kind === 'json_schema' ? per_tool + jsonTokens(format.schema, ruler) : 0
+  const schema = format?.kind === 'json_schema' ? per_tool + schemaTokens(format, ruler) : 0
   const preamble = tools.length > 0 || schema > 0 ? TOOL_PREAMBLE_TOKENS[model.provider] : 0
   const described = sum(
     tools,
     (tool) =>
-      per_tool +
-      (tool.prompt_tokens ?? 0) +
-      estimateTokens(tool.name, accuracy, vocabulary) +
-      estimateTokens(tool.description ?? '', accuracy, vocabulary) +
-      jsonTokens(tool.parameters, ruler),
+      per_tool + (tool.prompt_tokens ?? 0) + (ruler.relayed ? 0 : describedTokens(tool, ruler)),
   )
   return preamble + schema + described
+}
+
+function describedTokens(
+  { name, description = '', parameters }: Prompt['tools'][number],
+  ruler: Ruler,
+): number {
+  const { accuracy, vocabulary } = ruler
+  return (
+    estimateTokens(name, accuracy, vocabulary) +
+    estimateTokens(description, accuracy, vocabulary) +
+    jsonTokens(parameters, ruler)
+  )
+}
+
+function schemaTokens(
+  { schema, description = '' }: { schema: unknown; description?: string },
+  ruler: Ruler,
+): number {
+  const { accuracy, vocabulary } = ruler
+  return jsonTokens(schema, ruler) + estimateTokens(description, accuracy, vocabulary)
 }
 
 /** As text, without writing it: a loop, so that no depth of nesting exhausts the stack. */

@@ -208,7 +208,7 @@ function toFault(error: unknown): ApiError {
 }
 
 /** Nobody reads it; it keeps a client's leaving apart from a provider's failure in logs and metrics. */
-function clientLeft(detail: string): ApiError {
+export function clientLeft(detail: string): ApiError {
   return new ApiError('bad_request', { status: 499, detail })
 }
 

@@ -58,7 +58,7 @@ export function createElevenlabs(config: AudioConfig, client: HttpClient): Eleve
   const { ELEVENLABS_API_KEY: api_key, ELEVENLABS_BASE_URL: base_url } = config
   if (api_key === undefined) return undefined
   const limits = {
-    first_byte_ms: config.PROVIDER_TIMEOUT_MS,
+    first_byte_stream_ms: config.PROVIDER_TIMEOUT_MS,
     idle_ms: config.PROVIDER_IDLE_TIMEOUT_MS,
   }
   return new Elevenlabs({ client, limits }, { api_key, base_url: tidy(base_url ?? ELEVENLABS_URL) })

@@ -1,7 +1,7 @@
 // What comes after: the price of what was used, charged and recorded in one transaction.
 
 import { markupOf, priceUsage, type TokenUsage } from '../catalog/pricing.ts'
-import type { ErrorCode } from '../platform/errors.ts'
+import { ApiError, type ErrorCode } from '../platform/errors.ts'
 import type { Settlement } from '../wallet/holds.ts'
 import type { SvcNumbers } from './dialects/dialect.ts'
 import type { Metered } from './meter.ts'
@@ -44,6 +44,14 @@ export async function settleCall(
   countCall(parts, order, record, settlement)
   const { credits_used, balance_before, balance_after } = settlement
   return { credits_used, balance_before, balance_after, billing_mode: call.payer.billing_mode }
+}
+
+/** Tells the official clients not to ask again for what the provider has already done. */
+export function withoutRetry(thrown: unknown): ApiError {
+  const error =
+    thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown })
+  error.headers['x-should-retry'] = 'false'
+  return error
 }
 
 function describeUsage(call: ChatCall, order: Order, record: CallRecord, priced: Priced) {

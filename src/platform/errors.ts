@@ -277,7 +277,7 @@ export class ApiError extends Error {
     this.param = options.param
     this.provider_code = options.provider_code
     this.detail = options.detail
-    this.headers = options.headers ?? {}
+    this.headers = { ...options.headers }
     this.details = options.details
   }
 }

@@ -265,7 +265,7 @@ test('betas are relayed, named or refused, one by one', async () => {
     .withResponse()
   assert.equal(
     elsewhere.response.headers.get('x-svc-ignored-fields'),
-    'cache_control, output_config.task_budget, anthropic-beta: interleaved-thinking-2025-05-14',
+    'system[].cache_control, output_config.task_budget, anthropic-beta: interleaved-thinking-2025-05-14',
   )
 })
 

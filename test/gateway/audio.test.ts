@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import OpenAI from 'openai'
+import { sql } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertBooksClosed, balanceOf, grant, startGateway, usageOf } from '../support/gateway.ts'
 import { connectHosted, createOAuthApp } from '../support/oauth.ts'
@@ -25,7 +26,7 @@ async function customer(credits = 10_000_000n) {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-  const upload = (form: FormData | string, headers: Record<string, string> = {}) =>
+  const upload = (form: FormData | Blob | string, headers: Record<string, string> = {}) =>
     fetch(`${gateway.url}/v1/audio/transcriptions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, ...headers },
@@ -311,6 +312,12 @@ describe('what cannot be served is a 4xx with a hint, and charges nothing:', () 
       400,
       { 'content-type': 'multipart/form-data; boundary=x' },
     ],
+    [
+      'another file that is cut off',
+      '--x\r\ncontent-disposition: form-data; name="other"; filename="a"\r\n\r\nabc',
+      400,
+      { 'content-type': 'multipart/form-data; boundary=x' },
+    ],
     ['a form without a boundary', 'abc', 400, { 'content-type': 'multipart/form-data' }],
     ['JSON', '{}', 415, { 'content-type': 'application/json' }],
   ]
@@ -328,6 +335,108 @@ describe('what cannot be served is a 4xx with a hint, and charges nothing:', () 
       assert.deepEqual(await balanceOf(gateway, account_id), { posted: 10_000_000n, held: 0n })
     })
   }
+})
+
+describe('who leaves before anything has come', () => {
+  const SLOW = '[[sandbox:slow=1500]]'
+  const seconds = 36
+
+  /** The call is given up while the provider is at work. */
+  async function leave(path: string, body: (key: string) => RequestInit) {
+    const { account_id, newKey } = await customer()
+    const { key, id: key_id } = await newKey()
+    const signal = AbortSignal.timeout(400)
+    await assert.rejects(fetch(`${gateway.url}${path}`, { method: 'POST', ...body(key), signal }))
+    await eventually('it is charged', async () => (await usageOf(gateway, key_id)).length === 1)
+    const [row] = await usageOf(gateway, key_id)
+    const { held } = await balanceOf(gateway, account_id)
+    assert.equal(held, 0n)
+    return row
+  }
+  const say = (key: string) => ({
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: FLASH, voice: 'alloy', input: SLOW }),
+  })
+  const hear = (key: string) => ({
+    headers: { authorization: `Bearer ${key}` },
+    body: form({ model: SCRIBE }, audio(seconds), `${SLOW}.wav`),
+  })
+
+  test('pays what the provider has done for nobody', async () => {
+    const speech = await leave('/v1/audio/speech', say)
+    assert.equal(speech?.credits_used, BigInt(SLOW.length) * PRICE.character)
+    const transcript = await leave('/v1/audio/transcriptions', hear)
+    assert.deepEqual([transcript?.credits_used, transcript?.estimated], [2_200n, false])
+  })
+
+  test('pays for it too where it is stopped, because too many are read to their end already', async () => {
+    gateway.parts.drains.open += 200
+    try {
+      const speech = await leave('/v1/audio/speech', say)
+      assert.equal(speech?.credits_used, BigInt(SLOW.length) * PRICE.character)
+      const transcript = await leave('/v1/audio/transcriptions', hear)
+      for (const row of [speech, transcript]) {
+        assert.deepEqual([row?.estimated, row?.outcome], [true, 'client_left'])
+      }
+      // What was held: a second more than the file says.
+      assert.equal(transcript?.credits_used, 2_262n)
+    } finally {
+      gateway.parts.drains.open -= 200
+    }
+  })
+})
+
+test('a transcript whose length the provider does not say is charged by its last word, at most what was held', async () => {
+  const { upload, key_id, account_id } = await customer(700n)
+  const reply = await upload(form({ model: SCRIBE }, audio(10), '[[sandbox:no_usage]].wav'))
+  assert.equal(reply.status, 200)
+  const [row] = await usageOf(gateway, key_id)
+  assert.equal(row?.estimated, true)
+  assert.equal(row.shortfall_credits, 0n)
+  assert.equal((await balanceOf(gateway, account_id)).held, 0n)
+})
+
+test('a transcript may take as long as any answer in one piece', async () => {
+  const hasty = await startGateway({ PROVIDER_TIMEOUT_MS: '300' })
+  const { key } = await (await hasty.customer(10_000n)).newKey()
+  const reply = await fetch(`${hasty.url}/v1/audio/transcriptions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: form({ model: SCRIBE }, audio(1), '[[sandbox:slow=2500]].wav'),
+  })
+  assert.equal(reply.status, 200, await reply.text())
+  await hasty.close()
+})
+
+test('what an audio call ignores stands in its record', async () => {
+  const { post, upload, key_id } = await customer()
+  const speech = { model: FLASH, voice: 'alloy', input: 'Hello', instructions: 'Whisper' }
+  await (await post('/v1/audio/speech', speech)).arrayBuffer()
+  await upload(form({ model: SCRIBE, prompt: 'Names' }, audio(1)))
+  const rows = await sql<{ details: unknown }>(
+    gateway.database_url,
+    'select details from usage_event where key_id = $1 order by endpoint',
+    [key_id],
+  )
+  assert.deepEqual(
+    rows.map(({ details }) => details),
+    [{ ignored_fields: ['instructions'] }, { ignored_fields: ['prompt'] }],
+  )
+})
+
+test('a file needs no name', async () => {
+  const { upload } = await customer()
+  const headers =
+    'content-disposition: form-data; name="file"\r\ncontent-type: application/octet-stream'
+  const model = `--x\r\ncontent-disposition: form-data; name="model"\r\n\r\n${SCRIBE}\r\n`
+  const body = Buffer.concat([
+    Buffer.from(`${model}--x\r\n${headers}\r\n\r\n`),
+    wav(1),
+    Buffer.from('\r\n--x--\r\n'),
+  ])
+  const content_type = { 'content-type': 'multipart/form-data; boundary=x' }
+  const reply = await upload(new Blob([body]), content_type)
+  assert.equal(reply.status, 200, await reply.text())
 })
 
 test('the voices are listed with the names that OpenAI’s clients know', async () => {

@@ -7,22 +7,35 @@ import type { Payer } from '../../access/payer.ts'
 import type { AudioModel, Catalog } from '../../catalog/models.ts'
 import { markupOf, priceAudio } from '../../catalog/pricing.ts'
 import type { KeyPrincipal } from '../../http/access.ts'
+import type { EventStream } from '../../http/event-stream.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Endpoint, Hold } from '../../wallet/holds.ts'
+import { CallLifetime } from '../call-lifetime.ts'
 import { presentNumbers, type SvcNumbers } from '../dialects/dialect.ts'
 import type { Claim } from '../idempotency/claim.ts'
 import { type ChatParts, spendLimitsOf } from '../order.ts'
+import type { Priced } from '../price-lists.ts'
+import { clientLeft, serviceStopped } from '../provider-answer.ts'
 import type { RunningCall } from '../running-calls.ts'
+import { withoutRetry } from '../settlement.ts'
 import type { Elevenlabs } from '../upstreams/elevenlabs/elevenlabs.ts'
+import { errorFromTransport } from '../upstreams/error-mapping.ts'
+import type { Uploads } from './upload.ts'
 
 export type AudioParts = Pick<
   ChatParts,
-  'catalog' | 'ledger' | 'clock' | 'log' | 'metrics' | 'drains' | 'price_lists' | 'failed_calls'
+  | 'catalog'
+  | 'ledger'
+  | 'clock'
+  | 'metrics'
+  | 'drains'
+  | 'price_lists'
+  | 'failed_calls'
+  | 'public_url'
 > & {
   /** Undefined: there is no credential for it. */
   elevenlabs: Elevenlabs | undefined
-  /** Where uploads wait for their turn. */
-  upload_folder: string
+  uploads: Uploads
 }
 
 export type AudioCall = {
@@ -85,17 +98,39 @@ export async function holdAudio(
   })
 }
 
+/** The provider is read to its end, whoever leaves: an abort would not stop its bill. */
+export function beginLifetime(
+  { drains }: AudioParts,
+  { running }: AudioCall,
+  client: Pick<EventStream, 'onLeave'>,
+): CallLifetime {
+  const lifetime = new CallLifetime({ policy: 'drain', drains })
+  client.onLeave(() => lifetime.leave())
+  running.onStop(() => lifetime.stop())
+  return lifetime
+}
+
+/** Nobody wants it any more, and the provider does not know of it. */
+class NotAsked extends Error {}
+
+/** To be called right before the provider is. */
+export function requireStillWanted({ came_first }: CallLifetime): void {
+  if (came_first) throw new NotAsked('ended before the provider was asked')
+}
+
 export type AudioUse = {
   model: AudioModel
   hold: Hold
   quantity: Quantity
   /** What was counted, by its name. */
   counted: object
-  stream: boolean
-  provider_request_id: string | undefined
+  /** What was asked for and cannot be done. */
+  ignored: readonly string[]
+  provider_request_id?: string | undefined
   started_at: number
   /** We did not learn the quantity from the provider. */
   estimated?: boolean
+  outcome?: 'complete' | 'client_left'
 }
 
 /** Says no more about the call than is known when the provider begins: whoever leaves later has been served. */
@@ -104,57 +139,78 @@ export async function settleAudio(
   call: AudioCall,
   use: AudioUse,
 ): Promise<SvcNumbers> {
-  const { model, hold, quantity } = use
-  const { payer, key } = call
-  const elapsed_ms = Math.round(performance.now() - use.started_at)
-  const cost_credits = priceAudio(model, quantity)
-  const request = {
-    hold,
-    cost_credits,
-    used_credits: cost_credits + markupOf(cost_credits, payer.markup_bps),
-    usage: {
-      model: model.name,
-      billing_mode: payer.billing_mode,
-      endpoint: call.endpoint,
-      developer_id: payer.developer_id,
-      ...(key && { key_id: key.key_id }),
-      ...(payer.client_id !== null && { client_id: payer.client_id }),
-      ...(payer.external_user_id !== null && { external_user_id: payer.external_user_id }),
-      input_tokens: 0,
-      cached_input_tokens: 0,
-      cache_write_tokens: 0,
-      output_tokens: 0,
-      reasoning_tokens: 0,
-      estimated: use.estimated ?? false,
-      ...(await parts.price_lists.find(model)),
-      raw_usage: use.counted,
-      request_id: call.request_id.slice('req_'.length),
-      ...(use.provider_request_id !== undefined && {
-        provider_request_id: use.provider_request_id,
-      }),
-      first_byte_ms: elapsed_ms,
-      total_ms: elapsed_ms,
-      outcome: 'complete',
-      stream: use.stream,
-    },
-    event: {},
+  const { model, hold, outcome = 'complete' } = use
+  const { billing_mode, markup_bps } = call.payer
+  try {
+    const cost = priceAudio(model, use.quantity)
+    const used = cost + markupOf(cost, markup_bps)
+    // An estimate is ours to be wrong about: it never charges more than the caller let us hold.
+    const used_credits = use.estimated && used > hold.amount ? hold.amount : used
+    const usage = describeUsage(call, use, await parts.price_lists.find(model))
+    const cost_credits = cost > used_credits ? used_credits : cost
+    const settle = () =>
+      parts.ledger().settle({ hold, used_credits, cost_credits, usage, event: {} })
+    const settlement = await (call.claim ? call.claim.charging(settle) : settle())
+    const { credits_used, balance_before, balance_after } = settlement
+    parts.metrics.gateway_calls.inc({ model: model.name, outcome })
+    parts.metrics.gateway_credits.inc({ model: model.name }, Number(credits_used))
+    return { credits_used, balance_before, balance_after, billing_mode }
+  } catch (error) {
+    // The ledger keeps the charge for later: the hold must stay as it is, and nobody should ask a second time.
+    throw withoutRetry(error)
   }
-  const settle = () => parts.ledger().settle(request)
-  const settlement = await (call.claim ? call.claim.charging(settle) : settle())
-  parts.metrics.gateway_calls.inc({ model: model.name, outcome: 'complete' })
-  parts.metrics.gateway_credits.inc({ model: model.name }, Number(settlement.credits_used))
-  const { credits_used, balance_before, balance_after } = settlement
-  return { credits_used, balance_before, balance_after, billing_mode: payer.billing_mode }
 }
 
-/** Nothing is owed: the provider gave nothing. */
-export async function releaseAudio(
+function describeUsage({ payer, ...call }: AudioCall, use: AudioUse, priced: Priced) {
+  const elapsed_ms = Math.round(performance.now() - use.started_at)
+  const details = {
+    ...('details' in priced && priced.details),
+    ...(use.ignored.length > 0 && { ignored_fields: use.ignored }),
+  }
+  return {
+    model: use.model.name,
+    billing_mode: payer.billing_mode,
+    endpoint: call.endpoint,
+    developer_id: payer.developer_id,
+    ...(call.key && { key_id: call.key.key_id }),
+    ...(payer.client_id !== null && { client_id: payer.client_id }),
+    ...(payer.external_user_id !== null && { external_user_id: payer.external_user_id }),
+    input_tokens: 0,
+    cached_input_tokens: 0,
+    cache_write_tokens: 0,
+    output_tokens: 0,
+    reasoning_tokens: 0,
+    estimated: use.estimated ?? false,
+    ...priced,
+    ...(Object.keys(details).length > 0 && { details }),
+    raw_usage: use.counted,
+    request_id: call.request_id.slice('req_'.length),
+    ...(use.provider_request_id !== undefined && { provider_request_id: use.provider_request_id }),
+    first_byte_ms: elapsed_ms,
+    total_ms: elapsed_ms,
+    outcome: use.outcome ?? 'complete',
+    stream: call.request.stream,
+  }
+}
+
+/**
+ * The provider gave nothing, so nothing is owed; unless it was the client who ended the call, which does not end the
+ * provider's bill. Answers what to throw.
+ */
+export async function concludeFailed(
   parts: AudioParts,
-  model: AudioModel,
-  hold: Hold,
-): Promise<void> {
-  await parts.ledger().release(hold)
-  parts.metrics.gateway_calls.inc({ model: model.name, outcome: 'free' })
+  call: AudioCall,
+  { use, lifetime, error }: { use: AudioUse; lifetime: CallLifetime; error: unknown },
+): Promise<ApiError> {
+  if (lifetime.ended_by === 'client' && !(error instanceof NotAsked)) {
+    await settleAudio(parts, call, { ...use, estimated: true, outcome: 'client_left' })
+    return clientLeft('the client left')
+  }
+  await parts.ledger().release(use.hold)
+  parts.metrics.gateway_calls.inc({ model: use.model.name, outcome: 'free' })
+  if (lifetime.came_first === 'service') return serviceStopped(false)
+  if (lifetime.came_first === 'client') return clientLeft('the client left before an answer')
+  return errorFromTransport('elevenlabs', error)
 }
 
 /** A binary body has no room for `svc`. */

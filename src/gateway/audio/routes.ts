@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { type PayerParts, resolvePayer } from '../../access/payer.ts'
+import type { AudioModel } from '../../catalog/models.ts'
 import { callerOf, type Documents, type RoutePolicy } from '../../http/access.ts'
 import { EventStream } from '../../http/event-stream.ts'
 import { acceptAll } from '../../http/schemas.ts'
@@ -34,7 +35,7 @@ import { type AudioWanted, serveAudio } from './serve-audio.ts'
 import { checkLength, parseSound, parseSpeech } from './speech-request.ts'
 import { formatTranscript, streamTranscript } from './transcript-formats.ts'
 import { parseTranscription, type TranscriptionRequest, transcribe } from './transcription.ts'
-import { digestUpload, readUpload } from './upload.ts'
+import { digestUpload } from './upload.ts'
 import { VoiceList } from './voices.ts'
 
 export type AudioRouteParts = AudioParts & PayerParts & OnceParts & { running: RunningCalls }
@@ -199,12 +200,13 @@ const answerSpeech: Handler = async (parts, call, request, reply) => {
   const model = requireAudioModel(parts.catalog, speech.model, 'speech')
   checkLength(speech, model)
   const elevenlabs = requireElevenlabs(parts)
-  nameUpstream(reply, model.upstream_id, speech.ignored)
+  const ignored = nameUpstream(reply, model, speech)
   const { characters, format, events, wanted } = speech
   const audio: AudioWanted = {
     model,
     quantity: characters,
     counted: { characters },
+    ignored,
     content_type: format.content_type,
     events,
     ask: (signal) => elevenlabs.speak({ ...wanted, model_id: model.upstream_id }, signal),
@@ -218,11 +220,12 @@ const answerSound: Handler = async (parts, call, request, reply) => {
   const model = requireAudioModel(parts.catalog, sound.model, 'sound')
   checkLength(sound, model)
   const elevenlabs = requireElevenlabs(parts)
-  nameUpstream(reply, model.upstream_id, sound.ignored)
+  const ignored = nameUpstream(reply, model, sound)
   const audio: AudioWanted = {
     model,
     quantity: 1,
     counted: { sounds: 1 },
+    ignored,
     content_type: sound.format.content_type,
     events: false,
     ask: (signal) => elevenlabs.makeSound({ ...sound.wanted, model_id: model.upstream_id }, signal),
@@ -243,18 +246,14 @@ async function makeAudio(
   })
 }
 
-const answerTranscription: Handler = async (parts, call, request, reply) => {
-  const upload = await readUpload(request.raw, parts.upload_folder)
-  try {
-    const wanted = parseTranscription(parts, upload)
-    call.request = { model: wanted.model.name, stream: wanted.stream }
-    nameUpstream(reply, wanted.model.upstream_id, wanted.ignored)
+const answerTranscription: Handler = (parts, call, request, reply) =>
+  parts.uploads.receive(request.raw, async (upload) => {
+    const asked = parseTranscription(parts, upload)
+    call.request = { model: asked.model.name, stream: asked.stream }
+    const wanted = { ...asked, ignored: nameUpstream(reply, asked.model, asked) }
     const keyed = { request, reply, digestBody: () => digestUpload(upload) }
     return await once(parts, call, keyed, (made) => sendTranscript(parts, made, wanted, reply))
-  } finally {
-    await upload.file?.close()
-  }
-}
+  })
 
 async function sendTranscript(
   parts: AudioRouteParts,
@@ -263,7 +262,7 @@ async function sendTranscript(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const client = new EventStream(reply)
-  const { transcript, svc } = await transcribe(parts, call, wanted, (left) => client.onLeave(left))
+  const { transcript, svc } = await transcribe(parts, call, wanted, client)
   setNumbers(reply, svc)
   if (wanted.stream) {
     const text = streamTranscript(transcript, svc)
@@ -279,7 +278,14 @@ async function sendTranscript(
   return reply.type(content_type).serializer(String).send(body)
 }
 
-function nameUpstream(reply: FastifyReply, upstream_id: string, ignored: readonly string[]): void {
+/** The names of what is ignored, for the call's record. */
+function nameUpstream(
+  reply: FastifyReply,
+  { upstream_id }: AudioModel,
+  { ignored }: { ignored: readonly string[] },
+): readonly string[] {
+  const names = nameable(ignored)
   reply.header('x-svc-upstream-model', upstream_id)
-  if (ignored.length > 0) reply.header('x-svc-ignored-fields', nameable(ignored).join(', '))
+  if (names.length > 0) reply.header('x-svc-ignored-fields', names.join(', '))
+  return names
 }

@@ -5,10 +5,8 @@ import type { FastifyReply } from 'fastify'
 import type { AudioModel } from '../../catalog/models.ts'
 import { renderError } from '../../http/error-handler.ts'
 import { EventStream } from '../../http/event-stream.ts'
-import { ApiError } from '../../platform/errors.ts'
 import type { CallSignal } from '../../platform/http-call.ts'
-import type { Hold } from '../../wallet/holds.ts'
-import { CallLifetime } from '../call-lifetime.ts'
+import type { CallLifetime } from '../call-lifetime.ts'
 import { presentNumbers, type SvcNumbers } from '../dialects/dialect.ts'
 import { AudioRecord } from '../idempotency/audio-record.ts'
 import { serviceStopped } from '../provider-answer.ts'
@@ -17,9 +15,11 @@ import { errorFromTransport, senseless } from '../upstreams/error-mapping.ts'
 import {
   type AudioCall,
   type AudioParts,
+  beginLifetime,
+  concludeFailed,
   holdAudio,
   type Quantity,
-  releaseAudio,
+  requireStillWanted,
   setNumbers,
   settleAudio,
 } from './audio-call.ts'
@@ -29,6 +29,8 @@ export type AudioWanted = {
   quantity: Quantity
   /** What is counted, by its name. */
   counted: Record<string, number>
+  /** What was asked for and cannot be done. */
+  ignored: readonly string[]
   content_type: string
   /** Whether the audio travels in server-sent events. */
   events: boolean
@@ -45,108 +47,89 @@ export async function serveAudio(
   const { model, quantity } = wanted
   const client = new EventStream(reply)
   const hold = await holdAudio(parts, call, { model, least: quantity, most: quantity })
-  // An abort would not stop the provider's bill.
-  const lifetime = new CallLifetime({ policy: 'drain', drains: parts.drains })
-  client.onLeave(() => lifetime.leave())
-  call.running.onStop(() => lifetime.stop())
+  const lifetime = beginLifetime(parts, call, client)
+  const use = { ...wanted, hold, started_at: performance.now() }
   try {
-    const begun = await begin(parts, { wanted, hold, lifetime })
-    const svc = await settleAudio(parts, call, { ...wanted, ...begun, hold, stream: true })
-    setNumbers(reply, svc)
-    const { request_id, claim } = call
-    const kept = claim && new AudioRecord(claim)
-    await passOn({ wanted, client, svc, pieces: begun.pieces, request_id, kept })
+    const begun = await begin(wanted, lifetime).catch(async (error: unknown) => {
+      throw await concludeFailed(parts, call, { use, lifetime, error })
+    })
+    try {
+      const svc = await settleAudio(parts, call, { ...use, ...begun })
+      setNumbers(reply, svc)
+      const kept = call.claim && new AudioRecord(call.claim)
+      await passOn(parts, { call, wanted, lifetime, client, svc, begun, kept })
+    } finally {
+      await begun.rest.return?.()
+    }
   } finally {
     lifetime.close()
   }
 }
 
 type Begun = {
-  pieces: AsyncIterator<Uint8Array>
   first: Uint8Array
+  rest: AsyncIterator<Uint8Array>
   provider_request_id: string | undefined
-  started_at: number
 }
 
 /** The first bytes, or nothing is owed. */
-async function begin(
-  parts: AudioParts,
-  { wanted, hold, lifetime }: { wanted: AudioWanted; hold: Hold; lifetime: CallLifetime },
-): Promise<Omit<Begun, 'first'>> {
-  const started_at = performance.now()
-  try {
-    if (lifetime.came_first) throw new Error('ended before the provider was asked')
-    const audio = await wanted.ask(lifetime.signal)
-    const rest = audio.body[Symbol.asyncIterator]()
-    const first = await rest.next()
-    if (first.done) throw senseless('elevenlabs', 'the audio is empty')
-    return {
-      pieces: startingWith(first.value, rest),
-      provider_request_id: audio.request_id,
-      started_at,
-    }
-  } catch (error) {
-    await releaseAudio(parts, wanted.model, hold)
-    if (lifetime.came_first === 'service') throw serviceStopped(false)
-    if (lifetime.came_first === 'client') {
-      throw new ApiError('bad_request', { status: 499, detail: 'the client left' })
-    }
-    throw errorFromTransport('elevenlabs', error)
-  }
-}
-
-async function* startingWith(
-  first: Uint8Array,
-  rest: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  try {
-    yield first
-    for (let read = await rest.next(); !read.done; read = await rest.next()) yield read.value
-  } finally {
-    await rest.return?.()
-  }
+async function begin(wanted: AudioWanted, lifetime: CallLifetime): Promise<Begun> {
+  requireStillWanted(lifetime)
+  const { body, request_id } = await wanted.ask(lifetime.signal)
+  const rest = body[Symbol.asyncIterator]()
+  const { done, value: first } = await rest.next()
+  if (done) throw senseless('elevenlabs', 'the audio is empty')
+  return { first, rest, provider_request_id: request_id }
 }
 
 type Passing = {
+  call: AudioCall
   wanted: AudioWanted
+  lifetime: CallLifetime
   client: EventStream
   svc: SvcNumbers
-  pieces: AsyncIterator<Uint8Array>
-  request_id: string
+  begun: Begun
   /** Set where the client will come back for what it could not read. */
   kept: AudioRecord | undefined
 }
 
 /** It is paid for: whatever goes wrong now cuts the answer, so that nobody takes a part of it for the whole. */
-async function passOn(passing: Passing): Promise<void> {
-  const { wanted, client, svc, pieces, request_id, kept } = passing
+async function passOn(parts: AudioParts, passing: Passing): Promise<void> {
+  const { wanted, client, svc, begun, lifetime, kept } = passing
   const { events, content_type } = wanted
+  const write = async (piece: Uint8Array) => {
+    kept?.add(piece)
+    await client.write(events ? toDelta(piece) : piece)
+  }
   client.start(events ? undefined : content_type)
-  const isWanted = () => !client.left || kept?.has_room === true
   try {
-    for (let read = await pieces.next(); !read.done && isWanted(); read = await pieces.next()) {
-      kept?.add(read.value)
-      await client.write(events ? toDelta(read.value) : read.value)
+    await write(begun.first)
+    while (!client.left || kept?.has_room === true) {
+      const read = await begun.rest.next()
+      if (read.done) break
+      await write(read.value)
     }
     await kept?.keep(svc, {
       content_type: events ? 'text/event-stream; charset=utf-8' : content_type,
       present: (audio) => (events ? toDelta(audio) + toDone(wanted, svc) : audio),
     })
     if (events) await client.write(toDone(wanted, svc))
-    client.end()
+    else client.end()
   } catch (error) {
-    const fault = error instanceof ApiError ? error : errorFromTransport('elevenlabs', error)
+    const fault =
+      lifetime.ended_by === 'service'
+        ? serviceStopped(true)
+        : errorFromTransport('elevenlabs', error)
     await kept?.fail(fault)
     if (!events) {
       client.cut()
       return
     }
-    await client.write(
-      `data: ${renderError(fault, { dialect: 'openai', request_id, public_url: '' })}\n\n`,
-    )
-    client.end()
+    const about = { request_id: passing.call.request_id, public_url: parts.public_url }
+    await client.write(`data: ${renderError(fault, { dialect: 'openai', ...about })}\n\n`)
   } finally {
-    await pieces.return?.()
+    // Whatever goes wrong with its last words, a stream that has begun ends.
+    if (events) client.end()
   }
 }
 

@@ -19,18 +19,35 @@ const CONTENT_TYPES: Readonly<Record<TranscriptFormat, string>> = {
 const CUE_CHARACTERS = 84
 const CUE_SECONDS = 7
 
-export type Transcript = { text: string; language: string; seconds: number; words: Word[] }
+/** No upload is longer: a length beyond it is a mistake of the provider's. */
+const SECONDS_MAX = 100_000
+
+export type Transcript = {
+  text: string
+  language: string
+  seconds: number
+  /** The provider did not say how long it is. */
+  estimated: boolean
+  words: Word[]
+}
 export type Word = { word: string; start: number; end: number }
 
 /** `fallback_seconds`: where the provider says no length and no word has a time. */
 export function readTranscript(answer: JsonRecord, fallback_seconds: number): Transcript {
   const words = listOf(answer['words']).filter(isRecord).flatMap(toWord)
+  const reported = lengthOf(answer['audio_duration_secs'])
   return {
     text: textOf(answer['text']),
     language: textOf(answer['language_code']),
-    seconds: numberOf(answer['audio_duration_secs']) ?? words.at(-1)?.end ?? fallback_seconds,
+    seconds: reported ?? lengthOf(words.at(-1)?.end) ?? fallback_seconds,
+    estimated: reported === undefined,
     words,
   }
+}
+
+function lengthOf(value: unknown): number | undefined {
+  const seconds = numberOf(value)
+  return seconds !== undefined && seconds >= 0 && seconds <= SECONDS_MAX ? seconds : undefined
 }
 
 /** Spaces and noises are entries of their own. */

@@ -4,20 +4,20 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { AudioModel } from '../../catalog/models.ts'
-import { ApiError } from '../../platform/errors.ts'
-import type { Hold } from '../../wallet/holds.ts'
-import { CallLifetime } from '../call-lifetime.ts'
+import type { EventStream } from '../../http/event-stream.ts'
+import type { CallLifetime } from '../call-lifetime.ts'
 import { readChoice, refuse } from '../dialects/body-fields.ts'
 import type { SvcNumbers } from '../dialects/dialect.ts'
-import { serviceStopped } from '../provider-answer.ts'
-import type { Upload as ProviderUpload } from '../upstreams/elevenlabs/elevenlabs.ts'
+import type { Elevenlabs, Upload as ProviderUpload } from '../upstreams/elevenlabs/elevenlabs.ts'
 import {
   type AudioCall,
   type AudioParts,
+  beginLifetime,
+  concludeFailed,
   holdAudio,
-  releaseAudio,
   requireAudioModel,
   requireElevenlabs,
+  requireStillWanted,
   settleAudio,
 } from './audio-call.ts'
 import { boundLength } from './audio-length.ts'
@@ -48,7 +48,7 @@ export type TranscriptionRequest = {
   format: TranscriptFormat
   granularities: readonly string[]
   stream: boolean
-  ignored: string[]
+  ignored: readonly string[]
 }
 
 export function parseTranscription({ catalog }: AudioParts, upload: Upload): TranscriptionRequest {
@@ -87,59 +87,41 @@ function readTemperature(value: string | undefined): string | undefined {
 
 export type Transcribed = { transcript: Transcript; svc: SvcNumbers }
 
-/** Throws in our words; then nothing is charged. */
+/** Throws in our words. */
 export async function transcribe(
   parts: AudioParts,
   call: AudioCall,
   request: TranscriptionRequest,
-  onLeave: (listener: () => void) => void,
+  client: Pick<EventStream, 'onLeave'>,
 ): Promise<Transcribed> {
-  const { model, file } = request
+  const { model, file, ignored } = request
   const elevenlabs = requireElevenlabs(parts)
   const bounds = await boundLength(file)
   const hold = await holdAudio(parts, call, { model, ...bounds })
-  const lifetime = new CallLifetime({ policy: 'drain', drains: parts.drains })
-  onLeave(() => lifetime.leave())
-  call.running.onStop(() => lifetime.stop())
-  const started_at = performance.now()
+  const lifetime = beginLifetime(parts, call, client)
+  const use = { model, hold, ignored, started_at: performance.now() }
   try {
-    const answer = await elevenlabs.transcribe(toForm(request), lifetime.signal)
-    const transcript = readTranscript(answer.transcript, bounds.least / 1000)
-    const svc = await settleAudio(parts, call, {
-      model,
-      hold,
-      ...measured(answer.transcript['audio_duration_secs'], transcript),
-      stream: request.stream,
-      provider_request_id: answer.request_id,
-      started_at,
+    const answer = await ask(elevenlabs, request, lifetime).catch(async (error: unknown) => {
+      const guessed = { ...use, ...countOf(bounds.least / 1000) }
+      throw await concludeFailed(parts, call, { use: guessed, lifetime, error })
     })
-    return { transcript, svc }
-  } catch (error) {
-    throw await giveBack(parts, { model, hold, lifetime, error })
+    const { request_id: provider_request_id, transcript: heard } = answer
+    const transcript = readTranscript(heard, bounds.least / 1000)
+    const { seconds, estimated } = transcript
+    const used = { ...use, ...countOf(seconds), estimated, provider_request_id }
+    return { transcript, svc: await settleAudio(parts, call, used) }
   } finally {
     lifetime.close()
   }
 }
 
-function measured(reported: unknown, { seconds }: Transcript) {
-  return {
-    quantity: Math.ceil(seconds * 1000),
-    counted: { seconds },
-    estimated: typeof reported !== 'number',
-  }
+async function ask(elevenlabs: Elevenlabs, request: TranscriptionRequest, lifetime: CallLifetime) {
+  requireStillWanted(lifetime)
+  return await elevenlabs.transcribe(toForm(request), lifetime.signal)
 }
 
-/** A hold that was settled is not there to be released: then this does nothing. */
-async function giveBack(
-  parts: AudioParts,
-  failed: { model: AudioModel; hold: Hold; lifetime: CallLifetime; error: unknown },
-): Promise<unknown> {
-  await releaseAudio(parts, failed.model, failed.hold)
-  if (failed.lifetime.ended_by === 'service') return serviceStopped(false)
-  if (failed.lifetime.ended_by === 'client') {
-    return new ApiError('bad_request', { status: 499, detail: 'the client left' })
-  }
-  return failed.error
+function countOf(seconds: number) {
+  return { quantity: Math.ceil(seconds * 1000), counted: { seconds } }
 }
 
 /** What the provider is sent, streamed from the disk. */
@@ -165,7 +147,8 @@ function toForm({ file, model, language, temperature }: TranscriptionRequest): P
     yield Buffer.from(tail)
   }
   return {
-    body: Readable.from(pieces(), { objectMode: false }),
+    // A provider that answers before it has read everything leaves nobody who listens to the file.
+    body: Readable.from(pieces(), { objectMode: false }).on('error', () => {}),
     content_type: `multipart/form-data; boundary=${boundary}`,
     length: Buffer.byteLength(head) + file.size + Buffer.byteLength(tail),
   }

@@ -7,7 +7,6 @@ import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { Busboy, type BusboyFileStream } from '@fastify/busboy'
 import { ApiError } from '../../platform/errors.ts'
 
@@ -17,6 +16,8 @@ const REST_MAX_BYTES = 1024 * 1024
 const FIELD_MAX_BYTES = 64 * 1024
 const FIELDS_MAX = 50
 const PIECE_BYTES = 64 * 1024
+/** At once, in one process: together they take 2.5 GB of the disk at most. */
+const UPLOADS_MAX = 100
 
 export class UploadedFile {
   readonly name: string
@@ -33,7 +34,9 @@ export class UploadedFile {
 
   /** From the beginning, each time. */
   read(): Readable {
-    return Readable.from(readPieces(this.#handle, this.size), { objectMode: false })
+    const stream = Readable.from(readPieces(this.#handle, this.size), { objectMode: false })
+    // Its reader may have gone before it fails; then nobody else would listen, and the process would end.
+    return stream.on('error', () => {})
   }
 
   async close(): Promise<void> {
@@ -41,14 +44,43 @@ export class UploadedFile {
   }
 }
 
+type UploadRequest = Readable & Pick<IncomingMessage, 'headers'>
+
 export type Upload = {
   file: UploadedFile | undefined
   /** All values of each field, in order. */
   fields: ReadonlyMap<string, readonly string[]>
 }
 
-/** Throws 400, 413 or 415 in our words. Whoever takes the upload closes its file. */
-export async function readUpload(request: IncomingMessage, folder: string): Promise<Upload> {
+/** What lies on disk. It is bounded, because whoever has a key may send some, with or without credits. */
+export class Uploads {
+  readonly #folder: string
+  /** How many there are. */
+  open = 0
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** The file is gone when `use` is done. Throws 400, 413, 415 or 503 in our words. */
+  async receive<Result>(
+    request: UploadRequest,
+    use: (upload: Upload) => Promise<Result>,
+  ): Promise<Result> {
+    if (this.open >= UPLOADS_MAX) throw tooMany()
+    this.open += 1
+    let upload: Upload | undefined
+    try {
+      upload = await readUpload(request, this.#folder)
+      return await use(upload)
+    } finally {
+      this.open -= 1
+      await upload?.file?.close()
+    }
+  }
+}
+
+async function readUpload(request: UploadRequest, folder: string): Promise<Upload> {
   const content_type = request.headers['content-type'] ?? ''
   if (!/^multipart\/form-data\b/i.test(content_type)) {
     throw new ApiError('bad_request', {
@@ -59,13 +91,8 @@ export async function readUpload(request: IncomingMessage, folder: string): Prom
   }
   if (Number(request.headers['content-length']) > UPLOAD_MAX_BYTES + REST_MAX_BYTES)
     throw tooLarge()
-  const handle = await openNameless(folder)
-  try {
-    return await readParts(request, { content_type, handle })
-  } catch (error) {
-    await handle.close()
-    throw error
-  }
+  const parser = openParser(content_type)
+  return await readParts(request, new Form(parser, await openNameless(folder)))
 }
 
 /** Of what the form says, whatever its boundary is; the file is read from the disk once more. */
@@ -85,45 +112,89 @@ async function openNameless(folder: string): Promise<FileHandle> {
   return handle
 }
 
-async function readParts(
-  request: IncomingMessage,
-  { content_type, handle }: { content_type: string; handle: FileHandle },
-): Promise<Upload> {
-  const fields = new Map<string, string[]>()
-  let file: UploadedFile | undefined
-  let writing: Promise<void> | undefined
-  let fault: ApiError | undefined
-  const parser = openParser(content_type)
-  parser.on('field', (name, value, _is_name_cut, is_cut) => {
-    if (is_cut) fault ??= badForm(`The field ${name.slice(0, 64)} is too long.`)
-    fields.set(name, [...(fields.get(name) ?? []), value])
-  })
-  parser.on('file', (...[name, stream, file_name, , media_type]) => {
-    if (name !== 'file' || writing) {
-      stream.resume()
-      return
-    }
-    writing = writeFile(stream, handle).then((size) => {
-      if (stream.truncated) fault ??= tooLarge()
-      file = new UploadedFile(handle, { name: file_name, media_type, size })
-    })
-    // Looked at below; until then it must not count as unhandled.
-    writing.catch(() => {})
-  })
-  for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
-    parser.on(event, () => {
-      fault ??= badForm('The form has too many fields.')
-    })
-  }
+async function readParts(request: UploadRequest, form: Form): Promise<Upload> {
+  let received = 0
   try {
-    await pipeline(request, parser)
-    await writing
+    // Whatever is wrong with it, the request stays open: the answer goes back over its connection.
+    for await (const piece of request.iterator({ destroyOnReturn: false })) {
+      received += piece.length
+      if (received > UPLOAD_MAX_BYTES + REST_MAX_BYTES) throw tooLarge()
+      await form.write(piece)
+    }
+    return await form.end()
   } catch (error) {
-    throw fault ?? badForm('The form is cut off, or is no multipart/form-data.', error)
+    await form.abandon()
+    // Nobody reads the rest, and a client that is still sending it would not look at the answer.
+    request.resume()
+    if (error instanceof ApiError) throw error
+    throw badForm('The form is cut off, or is no multipart/form-data.', error)
   }
-  if (fault) throw fault
-  if (!file) await handle.close()
-  return { file, fields }
+}
+
+type Parser = ReturnType<typeof openParser>
+
+/** The parser throws its faults from callbacks, where they would end the process: here each ends the reading. */
+class Form {
+  readonly #parser: Parser
+  readonly #handle: FileHandle
+  readonly #fields = new Map<string, string[]>()
+  readonly #fault = Promise.withResolvers<never>()
+  #file: Promise<UploadedFile> | undefined
+
+  constructor(parser: Parser, handle: FileHandle) {
+    this.#parser = parser
+    this.#handle = handle
+    const fail = (error: unknown) => this.#fault.reject(error)
+    // Looked at with the next piece; until then it must not count as unhandled.
+    this.#fault.promise.catch(() => {})
+    parser.on('error', fail)
+    parser.on('field', (name: string | undefined, value, _is_name_cut, is_cut) => {
+      if (name === undefined) fail(badForm('A field of the form has no name.'))
+      else if (is_cut) fail(badForm(`The field ${name.slice(0, 64)} is too long.`))
+      else this.#fields.set(name, [...(this.#fields.get(name) ?? []), value])
+    })
+    parser.on('file', (...[name, stream, file_name, , media_type]) => {
+      stream.on('error', fail)
+      stream.on('limit', () => fail(tooLarge()))
+      if (name === 'file') this.#takeFile(stream, { name: file_name || 'audio', media_type })
+      else stream.resume()
+    })
+    for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
+      parser.on(event, () => fail(badForm('The form has too many fields.')))
+    }
+  }
+
+  async write(piece: Buffer): Promise<void> {
+    const written = Promise.withResolvers<void>()
+    this.#parser.write(piece, () => written.resolve())
+    await Promise.race([written.promise, this.#fault.promise])
+  }
+
+  async end(): Promise<Upload> {
+    const ended = Promise.withResolvers<void>()
+    this.#parser.once('finish', () => ended.resolve())
+    this.#parser.end()
+    await Promise.race([ended.promise, this.#fault.promise])
+    const file = await Promise.race([this.#file, this.#fault.promise])
+    if (!file) await this.#handle.close()
+    return { file, fields: this.#fields }
+  }
+
+  /** Nothing of it is kept, and nothing waits for the rest of it. */
+  async abandon(): Promise<void> {
+    this.#parser.destroy()
+    await this.#handle.close()
+  }
+
+  #takeFile(stream: BusboyFileStream, about: { name: string; media_type: string }): void {
+    this.#file = writeFile(stream, this.#handle).then(
+      (size) => new UploadedFile(this.#handle, { ...about, size }),
+    )
+    this.#file.catch((cause: unknown) => {
+      const is_ours = cause instanceof Error && 'syscall' in cause
+      this.#fault.reject(is_ours ? new ApiError('internal_error', { cause }) : cause)
+    })
+  }
 }
 
 function openParser(content_type: string) {
@@ -166,6 +237,11 @@ async function* readPieces(handle: FileHandle, size: number): AsyncGenerator<Buf
 function badForm(message: string, cause?: unknown): ApiError {
   const hint = 'Send the audio as the field `file` of a multipart/form-data body.'
   return new ApiError('bad_request', { message, hint, ...(cause !== undefined && { cause }) })
+}
+
+function tooMany(): ApiError {
+  const detail = `${UPLOADS_MAX} uploads are open`
+  return new ApiError('service_unavailable', { detail, headers: { 'retry-after': '5' } })
 }
 
 function tooLarge(): ApiError {

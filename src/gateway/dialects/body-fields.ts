@@ -79,11 +79,10 @@ export function readOptionalBoolean(value: unknown, path: string): boolean | und
   return value
 }
 
-/** `unset`: a number that means none, as some clients send it. */
-type Range = { path: string; min: number; max: number; unset?: number }
+type Range = { path: string; min: number; max: number }
 
 export function readOptionalNumber(value: unknown, range: Range): number | undefined {
-  if (isAbsent(value) || value === range.unset) return undefined
+  if (isAbsent(value)) return undefined
   if (typeof value !== 'number') refuse(range.path, 'must be a number')
   if (value < range.min || value > range.max) {
     refuse(range.path, `must be between ${range.min} and ${range.max}`)
@@ -92,7 +91,7 @@ export function readOptionalNumber(value: unknown, range: Range): number | undef
 }
 
 export function readOptionalInteger(value: unknown, range: Range): number | undefined {
-  if (isAbsent(value) || value === range.unset) return undefined
+  if (isAbsent(value)) return undefined
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
     refuse(range.path, 'must be a whole number')
   }

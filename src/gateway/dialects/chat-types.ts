@@ -31,8 +31,6 @@ export type ChatRequest = {
   include_usage: boolean
   /** Anthropic's betas, by name, as its clients ask for them in a header. */
   betas?: readonly string[]
-  /** What was asked for inside other fields, and no provider has a word for; by the paths of the fields. */
-  ignored: string[]
   /** Set where the client's format has more than one way to write an answer. */
   style?: ReplyStyle
   /** The client's own body: an upstream of the same dialect starts from it, so nothing is lost on the way. */

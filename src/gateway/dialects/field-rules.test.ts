@@ -125,6 +125,44 @@ test('a field of messages that changes the price is named and goes no further', 
   )
 })
 
+test('what only Claude has a word for is named elsewhere, also deep inside', () => {
+  const cache_control = { type: 'ephemeral' }
+  const block = { type: 'text', text: 'x', cache_control }
+  const document = { type: 'document', source: {}, citations: { enabled: true } }
+  const said = { type: 'text', text: 'y', citations: [{ cited_text: 'x' }] }
+  const result = { type: 'tool_result', tool_use_id: 'a', content: [block] }
+  const body = {
+    system: [block],
+    messages: [
+      { role: 'user', content: [block, document] },
+      { role: 'assistant', content: [said] },
+      { role: 'user', content: [result] },
+    ],
+    tools: [{ name: 'f', input_schema: {}, strict: true, cache_control, input_examples: [{}] }],
+    tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+    output_config: { task_budget: { type: 'tokens', total: 20_000 } },
+  }
+  assert.deepEqual(judgeFields(ANTHROPIC_FIELDS, body, MODELS.sonnet), {
+    relayed: body,
+    ignored: [],
+  })
+  const foreign = [
+    'system[].cache_control',
+    'messages[].content[].cache_control',
+    'messages[].content[].citations',
+    'messages[].content[].content[].cache_control',
+    'tools[].cache_control',
+    'tools[].input_examples',
+    'output_config.task_budget',
+  ]
+  assert.deepEqual(judgeFields(ANTHROPIC_FIELDS, body, MODELS.gpt4o).ignored, foreign)
+  const nobody = ['tools[].strict', 'tool_choice.disable_parallel_tool_use']
+  assert.deepEqual(
+    new Set(judgeFields(ANTHROPIC_FIELDS, body, MODELS.flash).ignored),
+    new Set([...foreign, ...nobody]),
+  )
+})
+
 function refuses(field: string, model: (typeof MODELS)[keyof typeof MODELS]): void {
   assert.throws(
     () => judgeFields(OPENAI_FIELDS, { [field]: 2 }, model),

@@ -21,8 +21,6 @@ export type FieldRule = {
   hint: string | undefined
   /** Whether the value asks for nothing: then it is neither refused nor named. */
   isIdle: ((value: unknown) => boolean) | undefined
-  /** Whether the value stands for none at all: then the field was not sent. */
-  isUnset: ((value: unknown) => boolean) | undefined
 }
 
 export type FieldTable = { rules: readonly FieldRule[]; shape: Shape }
@@ -47,7 +45,6 @@ type Wanted = {
   note?: string
   hint?: string
   isIdle?: (value: unknown) => boolean
-  isUnset?: (value: unknown) => boolean
 }
 
 const PROVIDER_OF: Readonly<Record<Family, 'openai' | 'anthropic' | 'google'>> = {
@@ -62,9 +59,6 @@ const PROVIDER_OF: Readonly<Record<Family, 'openai' | 'anthropic' | 'google'>> =
 
 /** Where a row says nothing of a family, it is as this one. */
 const LIKE: Partial<Record<Family, Family>> = { gpt_5_6: 'gpt_reasoning' }
-
-/** Older clients send -1 where they mean nothing. */
-export const isMinusOne = (value: unknown): boolean => value === -1
 
 /**
  * `known` names, for objects inside the body, the fields that need no row because they go with what they stand in,
@@ -102,7 +96,7 @@ function shapeOf(root: Shape, path: string): Shape {
 
 /** The narrowest word counts: a family's, its provider's, the one for all. */
 function toRule(field: string, row: Wanted): FieldRule {
-  const { note, hint, isIdle, isUnset } = row
+  const { note, hint, isIdle } = row
   const fateOfFamily = (family: Family): Fate => {
     const like = LIKE[family]
     const own = row.families?.[family] ?? (like && row.families?.[like])
@@ -112,7 +106,7 @@ function toRule(field: string, row: Wanted): FieldRule {
   }
   const families = Object.keys(FAMILIES) as Family[]
   const fates = Object.fromEntries(families.map((family) => [family, fateOfFamily(family)]))
-  return { field, fates: fates as Record<Family, Fate>, note, hint, isIdle, isUnset }
+  return { field, fates: fates as Record<Family, Fate>, note, hint, isIdle }
 }
 
 export type JudgedFields = { relayed: Fields; ignored: string[] }
@@ -153,7 +147,7 @@ type Found = { shape: Shape; name: string; place: Place | undefined; value: unkn
 function judge({ shape, name, place, value }: Found, hearing: Hearing): Fate {
   const rule = place?.rule
   if (rule === undefined && (place !== undefined || !shape.is_closed)) return 'relay'
-  if (isAbsent(value) || rule?.isUnset?.(value)) return 'ignore'
+  if (isAbsent(value)) return 'ignore'
   const fate = rule?.fates[hearing.family] ?? 'ignore'
   if (fate === 'relay' || fate === 'translate' || rule?.isIdle?.(value)) return fate
   const field = rule?.field ?? `${shape.path}${name}`

@@ -3,7 +3,7 @@
 import type { ChatModel } from '../../catalog/models.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { ChatRequest, UserPart } from '../dialects/chat-types.ts'
-import { recordOf } from './json-values.ts'
+import { recordOf, textOf } from './json-values.ts'
 
 type Capability = keyof ChatModel['capabilities']
 
@@ -24,9 +24,7 @@ export function checkCapabilities(request: ChatRequest, model: ChatModel): void 
   const is_openai = request.original.dialect === 'openai'
   if (request.tools.length > 0) requireCapability(model, 'tools', 'tools')
   checkClientTools(request, model)
-  if (thinks(request)) {
-    requireCapability(model, 'reasoning', is_openai ? 'reasoning_effort' : 'thinking')
-  }
+  if (thinks(request)) requireCapability(model, 'reasoning', reasoningField(request))
   const format = request.response_format?.kind
   if (format === 'json_object' || format === 'json_schema') {
     requireCapability(model, format, is_openai ? 'response_format' : 'output_config.format')
@@ -72,6 +70,23 @@ function requireCapability(model: ChatModel, capability: Capability, param: stri
     'GET /v1/models shows what each model can do.',
     param,
   )
+}
+
+/** The field in which the client said how much the model is to think. */
+export function reasoningField({ original: { dialect, body } }: ChatRequest): string {
+  const [usual, other, path] =
+    dialect === 'openai'
+      ? ['reasoning_effort', 'reasoning', 'reasoning']
+      : ['thinking', 'output_config', 'output_config.effort']
+  return body[usual] === undefined && body[other] !== undefined ? path : usual
+}
+
+/** The client's own word for it: the two highest have no neutral one. */
+export function saidEffort({ original: { body } }: ChatRequest): string {
+  const nested = [body['reasoning'], body['output_config']].map(
+    (field) => recordOf(field)['effort'],
+  )
+  return textOf([body['reasoning_effort'], ...nested].find((effort) => (effort ?? null) !== null))
 }
 
 /** Whether the request asks the model to think. */

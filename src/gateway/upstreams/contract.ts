@@ -47,8 +47,6 @@ export type PreparedCall = {
 }
 
 export interface Upstream {
-  /** The client dialect that can be given this upstream's frames as they are; undefined: none. */
-  readonly dialect: ClientDialect | undefined
   /** Throws ApiError('bad_request') where the model cannot do what is asked. Asks nobody. */
   prepare(asked: Asked): PreparedCall
 }
@@ -56,6 +54,7 @@ export interface Upstream {
 /** All that is special about one provider. */
 export type ProviderProfile = {
   name: ProviderName
+  /** The client dialect whose frames are its own; undefined: none. */
   dialect: ClientDialect | undefined
   /** Where it is, unless a setting says otherwise. */
   base_url: string

@@ -99,7 +99,6 @@ export function testRequest({ prompt = 'Hello', dialect, ...parts }: RequestPart
     n: 1,
     stream: false,
     include_usage: false,
-    ignored: [],
     original:
       dialect === 'anthropic'
         ? { dialect: 'anthropic', body: anthropic }

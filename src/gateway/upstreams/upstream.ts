@@ -11,17 +11,15 @@ import type {
   UpstreamReply,
 } from './contract.ts'
 import { type Exchange, openExchange, readFrames, type UpstreamOptions } from './exchange.ts'
-import { recordOf } from './json-values.ts'
 import { createToolNames } from './tool-names.ts'
 
 export function createUpstream(profile: ProviderProfile, options: UpstreamOptions): Upstream {
   return {
-    dialect: profile.dialect,
     prepare(asked) {
       checkCapabilities(asked.request, asked.model)
       const draft = profile.draft(asked, createToolNames(profile.tool_names))
       return {
-        ignored: [...draft.ignored, ...foreignWishes(profile, asked.request)],
+        ignored: [...draft.ignored, ...foreignBetas(profile, asked.request)],
         relays: draft.relays,
         open: (terms) => open(profile, options, { asked, draft, terms }),
       }
@@ -29,26 +27,9 @@ export function createUpstream(profile: ProviderProfile, options: UpstreamOption
   }
 }
 
-/** What only Anthropic has a word for; its own draft judges it. */
-function foreignWishes({ name, dialect }: ProviderProfile, request: ChatRequest): string[] {
-  const { betas, original } = request
-  if (dialect === 'anthropic' || original.dialect !== 'anthropic') return []
-  const { task_budget } = recordOf(original.body['output_config'])
-  return [
-    // OpenAI's models keep what they like.
-    ...(name === 'openai' && marksCache(request) ? ['cache_control'] : []),
-    ...((task_budget ?? null) === null ? [] : ['output_config.task_budget']),
-    ...(betas ?? []).map((beta) => `anthropic-beta: ${beta}`),
-  ]
-}
-
-function marksCache({ system, messages, tools }: ChatRequest): boolean {
-  const marked = (part: object) => 'cache' in part
-  return (
-    system.some(marked) ||
-    tools.some(marked) ||
-    messages.some(({ content }) => content.some(marked))
-  )
+/** Betas are Anthropic's, and only its own draft judges them. */
+function foreignBetas({ dialect }: ProviderProfile, { betas = [] }: ChatRequest): string[] {
+  return dialect === 'anthropic' ? [] : betas.map((beta) => `anthropic-beta: ${beta}`)
 }
 
 async function open(

@@ -186,20 +186,25 @@ function readDocument(block: Fields, path: string): ResultPart[] {
   const types = ['base64', 'url', 'text', 'content', 'file'] as const
   const type = readChoice(source['type'], types, `${at}.type`)
   const title = readOptionalText(block['title'], `${path}.title`)
+  const context = readOptionalText(block['context'], `${path}.context`)
   const cache = readCache(block, path)
   switch (type) {
     case 'file':
       return refuse(`${at}.type`, 'is not supported', FILE_HINT)
     case 'text':
-      return [titledText(title, readText(source['data'], `${at}.data`), cache)]
+      return [joinedText([title, context, readText(source['data'], `${at}.data`)], cache)]
     case 'content':
-      return readDocumentContent(source['content'], `${at}.content`)
+      return [...about(title, context), ...readDocumentContent(source['content'], `${at}.content`)]
     case 'url':
-      return [{ kind: 'file', source: readUrl(source, at), ...named(title), ...cache }]
+      return [
+        ...about(context),
+        { kind: 'file', source: readUrl(source, at), ...named(title), ...cache },
+      ]
     case 'base64': {
       const media_type = readChoice(source['media_type'], ['application/pdf'], `${at}.media_type`)
       const data = readBase64(readText(source['data'], `${at}.data`), `${at}.data`)
       return [
+        ...about(context),
         { kind: 'file', source: { kind: 'data', media_type, data }, ...named(title), ...cache },
       ]
     }
@@ -222,15 +227,18 @@ function readSearchResult(block: Fields, path: string): TextPart {
     readChoice(text['type'], ['text'], `${at}.type`)
     return readText(text['text'], `${at}.text`)
   })
-  return titledText(`${title} (${source})`, texts.join('\n'), readCache(block, path))
+  return joinedText([`${title} (${source})`, texts.join('\n')], readCache(block, path))
 }
 
-function titledText(
-  title: string | undefined,
-  text: string,
-  cache: { cache?: CacheHint },
-): TextPart {
-  return { kind: 'text', text: title === undefined ? text : `${title}\n\n${text}`, ...cache }
+function joinedText(texts: (string | undefined)[], cache: { cache?: CacheHint } = {}): TextPart {
+  const said = texts.filter((text) => text !== undefined)
+  return { kind: 'text', text: said.join('\n\n'), ...cache }
+}
+
+/** What is said of a document in front of it. */
+function about(...texts: (string | undefined)[]): TextPart[] {
+  const said = joinedText(texts)
+  return said.text === '' ? [] : [said]
 }
 
 function named(title: string | undefined): { name?: string } {

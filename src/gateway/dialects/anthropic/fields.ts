@@ -9,6 +9,12 @@ const NO_LATER = 'not on Claude models after 4.6, which refuse it'
 const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0
 const isEmptyObject = (value: unknown) => isObject(value) && Object.keys(value).length === 0
 const isOne = (value: unknown) => value === 1
+const isFalse = (value: unknown) => value === false
+const isDisabled = (value: unknown) => !isObject(value) || value['enabled'] !== true
+
+const claude_only = { anthropic: 'relay', all: 'ignore', note: CLAUDE_ONLY } as const
+const CACHING = `${CLAUDE_ONLY}; others cache by themselves`
+const caching = { ...claude_only, note: CACHING } as const
 
 export const ANTHROPIC_FIELDS = fieldTable({
   model: { all: 'translate' },
@@ -17,8 +23,14 @@ export const ANTHROPIC_FIELDS = fieldTable({
     all: 'translate',
     note: 'a `system` turn keeps its place: as it is from Claude 4.8 on and on OpenAI, marked on others',
   },
+  'messages[].output_config': { ...claude_only, note: 'Claude from 4.8 on' },
+  'messages[].content[].cache_control': caching,
+  'messages[].content[].content[].cache_control': caching,
+  'messages[].content[].citations': { ...claude_only, isIdle: isDisabled },
+  'messages[].content[].content[].citations': { ...claude_only, isIdle: isDisabled },
   max_tokens: { all: 'translate' },
   system: { anthropic: 'relay', all: 'translate' },
+  'system[].cache_control': caching,
   stop_sequences: {
     anthropic: 'relay',
     all: 'translate',
@@ -47,19 +59,38 @@ export const ANTHROPIC_FIELDS = fieldTable({
     all: 'translate',
     note: 'a budget is an effort on OpenAI, on Gemini from 3 on and on Claude after 4.6',
   },
+  'thinking.display': { ...claude_only, isIdle: (value) => value === 'summarized' },
   tools: {
     anthropic: 'relay',
     all: 'translate',
     note: '`bash`, `text_editor`, `computer` and `memory` on Claude models only; tools that run at the provider are refused',
   },
+  'tools[].cache_control': caching,
+  'tools[].strict': {
+    anthropic: 'relay',
+    openai: 'translate',
+    google: 'ignore',
+    isIdle: isFalse,
+  },
+  'tools[].input_examples': { ...claude_only, isIdle: isEmpty },
+  'tools[].defer_loading': { ...claude_only, isIdle: isFalse },
+  'tools[].allowed_callers': claude_only,
+  'tools[].eager_input_streaming': { ...claude_only, isIdle: isFalse },
   tool_choice: { anthropic: 'relay', all: 'translate' },
+  'tool_choice.disable_parallel_tool_use': {
+    anthropic: 'relay',
+    openai: 'translate',
+    google: 'ignore',
+    isIdle: isFalse,
+  },
   output_config: {
     anthropic: 'relay',
     all: 'translate',
     note: '`format` is a forced tool on Claude up to 4.1',
   },
+  'output_config.task_budget': claude_only,
   output_format: { all: 'translate', note: 'as `output_config.format`' },
-  cache_control: { anthropic: 'relay', all: 'ignore', note: CLAUDE_ONLY },
+  cache_control: caching,
   context_management: {
     anthropic: 'relay',
     all: 'ignore',

@@ -177,7 +177,6 @@ test('a whole conversation with thinking, tools and documents reads into neutral
     n: 1,
     stream: true,
     include_usage: true,
-    ignored: [],
   })
 })
 

@@ -65,7 +65,6 @@ export function parseTokenCount(body: unknown, headers: RequestHeaders = {}): Ch
     stream: readOptionalBoolean(fields['stream'], 'stream') ?? false,
     include_usage: true,
     ...(betas.length > 0 && { betas }),
-    ignored: [],
     original: { dialect: 'anthropic', body: withoutForeignThoughts(fields) },
   }
 }

@@ -2,7 +2,7 @@
 // and of other servers send.
 
 import { isObject } from '../body-fields.ts'
-import { fieldTable, isMinusOne } from '../field-rules.ts'
+import { fieldTable } from '../field-rules.ts'
 
 const OPENAI_ONLY = 'Leave it out, or use an OpenAI model.'
 const NOT_REASONING = 'Leave it out, or use an OpenAI model that does not reason.'
@@ -19,11 +19,10 @@ const isFalse = (value: unknown) => value === false
 const isEmpty = (value: unknown) =>
   (Array.isArray(value) && value.length === 0) ||
   (isObject(value) && Object.keys(value).length === 0)
-const isUnsetCount = (value: unknown) => value === -1 || value === 0
 
 /** Who asks for an older model does not know that its successor takes no such field. */
 const sampling = { families: { gpt_5_6: 'ignore' }, note: NO_SAMPLING } as const
-const caching = { anthropic: 'translate', openai: 'translate', google: 'ignore' } as const
+const caching = { anthropic: 'translate', all: 'ignore' } as const
 
 export const OPENAI_FIELDS = fieldTable(
   {
@@ -75,7 +74,7 @@ export const OPENAI_FIELDS = fieldTable(
     max_completion_tokens: { all: 'translate' },
     max_tokens: { all: 'translate', note: 'as `max_completion_tokens`' },
     temperature: { openai: 'relay', all: 'translate', ...sampling, isIdle: isOne },
-    top_p: { openai: 'relay', all: 'translate', ...sampling, isIdle: isOne, isUnset: isMinusOne },
+    top_p: { openai: 'relay', all: 'translate', ...sampling, isIdle: isOne },
     frequency_penalty: {
       openai: 'relay',
       anthropic: 'ignore',
@@ -188,7 +187,7 @@ export const OPENAI_FIELDS = fieldTable(
     include_reasoning: { all: 'translate', note: '`false`: as `reasoning.exclude`' },
     usage: { all: 'translate', note: '`include`: as `stream_options.include_usage`' },
     cache_control: { ...caching, note: 'a breakpoint at the end of the prompt' },
-    top_k: { openai: 'ignore', all: 'translate', isUnset: isUnsetCount },
+    top_k: { openai: 'ignore', all: 'translate', isIdle: isZero },
     min_p: { all: 'ignore', isIdle: isZero },
     top_a: { all: 'ignore', isIdle: isZero },
     repetition_penalty: { all: 'ignore', isIdle: isOne },

@@ -52,7 +52,6 @@ export function parseOpenAiRequest(body: unknown): ChatRequest {
     response_format: parseResponseFormat(fields['response_format']),
     stream,
     include_usage: stream && readIncludeUsage(fields),
-    ignored: [],
     ...styleOf(fields, { is_old, definitions }),
     original: { dialect: 'openai', body: definitions.length > 0 ? fields : withoutTools(fields) },
   }
@@ -101,7 +100,7 @@ function readSampling(fields: Fields): Sampling {
     readOptionalNumber(fields[path], { path, min, max })
   return {
     temperature: number('temperature', 0, 2),
-    top_p: readOptionalNumber(fields['top_p'], { path: 'top_p', min: 0, max: 1, unset: -1 }),
+    top_p: number('top_p', 0, 1),
     top_k: readTopK(fields['top_k']),
     seed: readOptionalInteger(fields['seed'], {
       path: 'seed',
@@ -121,9 +120,9 @@ function readStop(value: unknown): string[] {
   )
 }
 
-/** Both 0 and -1 stand for all tokens, which is the same as nothing. */
+/** 0 stands for all tokens, which is the same as nothing. */
 function readTopK(value: unknown): number | undefined {
-  const range = { path: 'top_k', min: 0, max: Number.MAX_SAFE_INTEGER, unset: -1 }
+  const range = { path: 'top_k', min: 0, max: Number.MAX_SAFE_INTEGER }
   return readOptionalInteger(value, range) || undefined
 }
 

@@ -2,9 +2,9 @@
 // budget of tokens up to 4.5, its own choice with a wish for effort from 4.6 on, and no sampling after 4.6.
 
 import type { ChatRequest } from '../../dialects/chat-types.ts'
-import { thinks } from '../capabilities.ts'
+import { reasoningField, saidEffort, thinks } from '../capabilities.ts'
 import type { Asked, CallTerms } from '../contract.ts'
-import { isRecord, type JsonRecord, numberOf, recordOf, textOf } from '../json-values.ts'
+import { isRecord, type JsonRecord, numberOf } from '../json-values.ts'
 import { claudeVersion } from '../model-family.ts'
 
 const FIRST_ADAPTIVE = 4.6
@@ -37,7 +37,7 @@ export function thinkingFor(asked: Asked, terms: CallTerms, forced: boolean): Th
 export function unheardThinking({ request, model }: Asked, forced: boolean): string[] {
   const is_adaptive = claudeVersion(model.upstream_id) >= FIRST_ADAPTIVE
   if (is_adaptive || !thinks(request) || !isRuledOut(request, forced)) return []
-  return ['reasoning_effort', 'reasoning'].filter((field) => field in request.original.body)
+  return [reasoningField(request)]
 }
 
 /** Without `display` the newest models keep their thoughts to themselves. */
@@ -50,11 +50,11 @@ function adaptiveThinking(request: ChatRequest, version: number, forced: boolean
   return { thinking, effort: effortOf(request, version) }
 }
 
-/** The two highest have no neutral word: the client's own counts, where the model takes it. */
-function effortOf({ reasoning, original }: ChatRequest, version: number): string {
+/** The client's own word counts, where the model takes it. */
+function effortOf(request: ChatRequest, version: number): string {
+  const { reasoning } = request
   if (reasoning?.kind === 'budget') return effortOfBudget(reasoning.tokens)
-  const { reasoning_effort, reasoning: nested } = original.body
-  const said = textOf(reasoning_effort ?? recordOf(nested)['effort'])
+  const said = saidEffort(request)
   if (said === 'max' || (said === 'xhigh' && version > FIRST_ADAPTIVE)) return said
   return reasoning?.effort === 'minimal' ? 'low' : (reasoning?.effort ?? 'high')
 }

@@ -86,6 +86,8 @@ export class Elevenlabs {
         'content-length': String(upload.length),
       },
       signal,
+      // It says nothing before it has heard everything.
+      headers_ms: this.#limits.first_byte_ms,
     })
     const transcript = await readJson(reply, MAX_TRANSCRIPT_BYTES)
     return { request_id: requestIdOf(reply), transcript }
@@ -101,16 +103,23 @@ export class Elevenlabs {
     return await this.#send(path, { body: JSON.stringify(body), headers, signal })
   }
 
-  async #send(path: string, call: Omit<HttpCall, 'url' | 'limits'>): Promise<HttpReply> {
+  get #limits(): UpstreamLimits {
+    return { ...UPSTREAM_LIMITS, ...this.#options.limits }
+  }
+
+  async #send(
+    path: string,
+    { headers_ms, ...call }: Omit<HttpCall, 'url' | 'limits'> & { headers_ms?: number },
+  ): Promise<HttpReply> {
     const { client, clock = systemClock } = this.#options
-    const limits = { ...UPSTREAM_LIMITS, ...this.#options.limits }
+    const limits = this.#limits
     try {
       const reply = await client.send({
         ...call,
         url: this.#address.base_url + path,
         headers: { ...call.headers, 'xi-api-key': this.#address.api_key },
         limits: {
-          headers_ms: limits.first_byte_ms,
+          headers_ms: headers_ms ?? limits.first_byte_stream_ms,
           idle_ms: limits.idle_ms,
           total_ms: limits.total_ms,
         },

@@ -1,9 +1,8 @@
 // How much a model is asked to reason, in the words that its generation takes.
 
 import type { ChatRequest, Reasoning } from '../../dialects/chat-types.ts'
-import { thinks } from '../capabilities.ts'
+import { reasoningField, saidEffort, thinks } from '../capabilities.ts'
 import type { Asked } from '../contract.ts'
-import { textOf } from '../json-values.ts'
 import { familyOf } from '../model-family.ts'
 
 /** Words of the newest models, which the neutral form has not. */
@@ -26,11 +25,12 @@ export function decideEffort(asked: Asked): Effort {
 /** From gpt-5.6 on chat completions take tools only from a model that does not reason, and `minimal` never. */
 function decideLater(request: ChatRequest): Effort {
   const { reasoning, tools } = request
-  const changed = [fieldOf(request)]
+  const changed = [reasoningField(request)]
   if (tools.length > 0) return { sent: 'none', ignored: thinks(request) ? changed : [] }
   if (reasoning === undefined) return { sent: undefined, ignored: [] }
-  const own_word = textOf(request.original.body['reasoning_effort'])
-  const word = NEWEST.includes(own_word) ? own_word : wordFor(reasoning)
+  const own_word = saidEffort(request)
+  const is_own = thinks(request) && reasoning.kind === 'effort' && NEWEST.includes(own_word)
+  const word = is_own ? own_word : wordFor(reasoning)
   return word === 'minimal' ? { sent: 'low', ignored: changed } : { sent: word, ignored: [] }
 }
 
@@ -38,10 +38,4 @@ function wordFor(reasoning: Reasoning): string {
   if (reasoning.kind === 'effort') return reasoning.effort
   if (reasoning.tokens >= 4096) return 'high'
   return reasoning.tokens >= 2048 ? 'medium' : 'low'
-}
-
-/** The field in which the client asked for it. */
-function fieldOf({ original: { dialect, body } }: ChatRequest): string {
-  if (dialect === 'anthropic') return body['thinking'] === undefined ? 'output_config' : 'thinking'
-  return body['reasoning_effort'] === undefined ? 'reasoning' : 'reasoning_effort'
 }

@@ -139,8 +139,7 @@ function samplingFields({ request }: Asked): JsonRecord {
 }
 
 function lostStops({ request, model }: Asked): string[] {
-  const most = reasons(model) ? 0 : MAX_STOPS
-  return request.stop.length > most ? ['stop_sequences'] : []
+  return !reasons(model) && request.stop.length > MAX_STOPS ? ['stop_sequences'] : []
 }
 
 function toolFields({ request }: Asked, names: ToolNames): JsonRecord {
