@@ -44,12 +44,10 @@ async function firstByte(url: string, { headers }: Target, body: object): Promis
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  const reader = reply.body?.getReader()
-  await reader?.read()
-  const took = performance.now() - began
-  if (!reply.ok) throw new Error(`${url} answered ${reply.status}`)
-  while (reader && !(await reader.read()).done);
-  return took
+  if (!reply.ok || !reply.body) throw new Error(`${url} answered ${reply.status}`)
+  let took: number | undefined
+  for await (const _ of reply.body) took ??= performance.now() - began
+  return took ?? Number.NaN
 }
 
 /** One after the other: what one leaves behind would show in the next. */
@@ -80,13 +78,9 @@ async function measureUploads(service: Target, print: Print): Promise<void> {
 
 async function watch(service: Target, over: Promise<unknown>): Promise<number> {
   let most = 0
-  let done = false
-  void over.finally(() => {
-    done = true
-  })
-  while (!done) {
+  for (let state = 'running'; state === 'running'; ) {
     most = Math.max(most, (await usageOf(service)).rss_bytes)
-    await sleep(20)
+    state = await Promise.race([over.then(() => 'over'), sleep(20, 'running')])
   }
   return most
 }

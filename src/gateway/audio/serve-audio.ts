@@ -101,10 +101,11 @@ async function passOn(parts: AudioParts, passing: Passing): Promise<void> {
     kept?.add(piece)
     await client.write(events ? toDelta(piece) : piece)
   }
+  const isWanted = () => !client.left || kept?.has_room === true
   client.start(events ? undefined : content_type)
   try {
     await write(begun.first)
-    while (!client.left || kept?.has_room === true) {
+    while (isWanted()) {
       const read = await begun.rest.next()
       if (read.done) break
       await write(read.value)
