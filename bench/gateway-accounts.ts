@@ -79,7 +79,7 @@ async function makeGrant(
   const [connection_id, grant_id] = [mintId(), mintId()]
   const token = mintSecret('svc_token_')
   await database.query(
-    `insert into app_connection (id, app_id, account_id, monthly_cap_credits, agreed_markup_bps, created_at, connected_at)
+    `insert into app_connection (id, app_id, account_id, cap_credits, agreed_markup_bps, created_at, connected_at)
      values ($1, $2, $3, $4, $5, now(), now())`,
     [connection_id, given.app_id, given.account_id, given.cap_credits, MARKUP_BPS],
   )
