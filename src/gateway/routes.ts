@@ -3,11 +3,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type PayerParts, resolvePayer, resolvePayerInMemory } from '../access/payer.ts'
-import { callerOf, type RoutePolicy } from '../http/access.ts'
+import { callerOf } from '../http/access.ts'
 import { EventStream } from '../http/event-stream.ts'
 import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { mintWalletId } from '../wallet/bucket.ts'
+import { CALL_POLICY } from './call-policy.ts'
 import { completeChat, streamChat } from './chat.ts'
 import { CHAT_DOCUMENTS, MESSAGES_DOCUMENTS } from './chat-documents.ts'
 import { requireChatModel } from './chat-model.ts'
@@ -31,24 +32,6 @@ export type GatewayParts = ChatParts & PayerParts & OnceParts & { running: Runni
 
 const BODY_LIMIT_BYTES = 10 * 1024 * 1024
 const JSON_TYPE = 'application/json; charset=utf-8'
-
-const POLICY = {
-  access: 'caller',
-  scope: 'credits.spend',
-  errors: [
-    'bad_request',
-    'insufficient_credits',
-    'user_not_found',
-    'model_not_found',
-    'content_filtered',
-    'provider_rate_limited',
-    'pricing_error',
-    'upstream_error',
-    'provider_misconfigured',
-    'provider_unavailable',
-    'provider_timeout',
-  ],
-} as const satisfies RoutePolicy
 
 // For the documentation: the dialect reads the body itself and says exactly what is wrong with it.
 const Messages = Type.Array(
@@ -76,7 +59,7 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
   app.post(
     '/v1/chat/completions',
     {
-      config: { ...POLICY, documents: CHAT_DOCUMENTS },
+      config: { ...CALL_POLICY, documents: CHAT_DOCUMENTS },
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {
@@ -97,7 +80,7 @@ export function gatewayRoutes(app: App, parts: GatewayParts): void {
   app.post(
     '/v1/users/:external_user_id/chat/completions',
     {
-      config: { ...POLICY, documents: CHAT_DOCUMENTS },
+      config: { ...CALL_POLICY, documents: CHAT_DOCUMENTS },
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {
@@ -124,7 +107,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
   app.post(
     '/v1/messages',
     {
-      config: { ...POLICY, dialect: 'anthropic', documents: MESSAGES_DOCUMENTS },
+      config: { ...CALL_POLICY, dialect: 'anthropic', documents: MESSAGES_DOCUMENTS },
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {
@@ -142,7 +125,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
   app.post(
     '/v1/users/:external_user_id/messages',
     {
-      config: { ...POLICY, dialect: 'anthropic', documents: MESSAGES_DOCUMENTS },
+      config: { ...CALL_POLICY, dialect: 'anthropic', documents: MESSAGES_DOCUMENTS },
       bodyLimit: BODY_LIMIT_BYTES,
       validatorCompiler: acceptAll,
       schema: {

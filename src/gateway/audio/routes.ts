@@ -4,13 +4,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { type PayerParts, resolvePayer } from '../../access/payer.ts'
 import type { AudioModel } from '../../catalog/models.ts'
-import { callerOf, type Documents, type RoutePolicy } from '../../http/access.ts'
+import { callerOf, type Documents } from '../../http/access.ts'
 import { EventStream } from '../../http/event-stream.ts'
 import { acceptAll } from '../../http/schemas.ts'
 import type { App } from '../../http/server.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { mintWalletId } from '../../wallet/bucket.ts'
 import type { Endpoint } from '../../wallet/holds.ts'
+import { CALL_POLICY } from '../call-policy.ts'
 import { noteFailure } from '../failures.ts'
 import { digestJson, IdempotencyHeader, type OnceParts } from '../idempotency/answer-once.ts'
 import { nameable } from '../plan.ts'
@@ -41,24 +42,6 @@ import { VoiceList } from './voices.ts'
 export type AudioRouteParts = AudioParts & PayerParts & OnceParts & { running: RunningCalls }
 
 const BODY_LIMIT_BYTES = 1024 * 1024
-
-const POLICY = {
-  access: 'caller',
-  scope: 'credits.spend',
-  errors: [
-    'bad_request',
-    'insufficient_credits',
-    'user_not_found',
-    'model_not_found',
-    'content_filtered',
-    'provider_rate_limited',
-    'pricing_error',
-    'upstream_error',
-    'provider_misconfigured',
-    'provider_unavailable',
-    'provider_timeout',
-  ],
-} as const satisfies RoutePolicy
 
 type Handler = (
   parts: AudioRouteParts,
@@ -139,7 +122,7 @@ function forUser(route: Described): Described {
 
 function made(route: Described, documents: Documents) {
   return {
-    config: { ...POLICY, documents },
+    config: { ...CALL_POLICY, documents },
     bodyLimit: BODY_LIMIT_BYTES,
     validatorCompiler: acceptAll,
     schema: {
@@ -153,7 +136,7 @@ function made(route: Described, documents: Documents) {
 
 function uploaded(route: Described) {
   return {
-    config: { ...POLICY, accepts_upload: true, documents: TRANSCRIPT_DOCUMENTS },
+    config: { ...CALL_POLICY, accepts_upload: true, documents: TRANSCRIPT_DOCUMENTS },
     validatorCompiler: acceptAll,
     schema: {
       tags: ['Audio'],
