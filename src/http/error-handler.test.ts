@@ -15,7 +15,7 @@ import { type App, createHttpServer } from './server.ts'
 
 const PUBLIC_URL = 'https://svc.example'
 
-/** From the specification's table; the last three are of our own making. */
+/** From the specification's table; the last two are of our own making. */
 const STATUSES: Record<ErrorCode, number> = {
   invalid_api_key: 401,
   invalid_token: 401,
