@@ -11,6 +11,12 @@ create table account (
   is_operator boolean not null default false,
   -- Below this the owner is told by mail; null: never.
   low_balance_credits bigint default 500000,
+  -- By an operator: nothing new starts, and whoever asks is told why.
+  suspended_at timestamptz,
+  suspended_reason text,
+  -- When it is deleted, unless the owner comes back before.
+  closes_at timestamptz,
+  constraint account_suspension_has_a_reason check ((suspended_at is null) = (suspended_reason is null)),
   constraint account_email_is_unique unique (email_key),
   constraint account_low_balance_is_positive check (low_balance_credits between 1 and 9007199254740991)
 );
@@ -21,6 +27,10 @@ create table session (
   account_id uuid not null references account (id) on delete cascade,
   created_at timestamptz not null,
   expires_at timestamptz not null,
+  -- When the owner last showed who they are, with the password or a second factor: what step-up.ts asks for.
+  proved_at timestamptz not null,
+  -- To the minute or so: written in batches.
+  last_seen_at timestamptz not null,
   ip text,
   user_agent text
 );
@@ -57,6 +67,21 @@ create table mail_outbox (
   )
 );
 create index mail_outbox_due on mail_outbox (next_attempt_at);
+
+-- What happened to the safety of an account, for its owner and for whoever looks into a break-in. Never a secret.
+create table security_event (
+  at timestamptz not null,
+  id uuid primary key,
+  account_id uuid not null references account (id) on delete cascade,
+  -- The session it was done with, if any.
+  session_id uuid,
+  kind text not null,
+  ip text,
+  user_agent text,
+  details jsonb not null default '{}'
+);
+create index security_event_by_account on security_event (account_id, id desc);
+create index security_event_by_time on security_event (at);
 
 -- What every process must forget from its credential cache. Each polls it; NOTIFY only makes it faster.
 -- written_by is the writing transaction: readers ask for everything since the oldest transaction that was

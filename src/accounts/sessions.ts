@@ -33,6 +33,10 @@ export function clientOf(request: FastifyRequest): Client {
   return { ip: request.ip, user_agent: request.headers['user-agent'] }
 }
 
+export function storedUserAgent({ user_agent }: Client): string | null {
+  return user_agent?.replaceAll('\u0000', '').slice(0, USER_AGENT_LENGTH_MAX) ?? null
+}
+
 export async function openSession(
   db: Queryable,
   account_id: string,
@@ -48,7 +52,7 @@ export async function openSession(
     created_at: now,
     expires_at,
     ip: client.ip,
-    user_agent: client.user_agent?.replaceAll('\u0000', '').slice(0, USER_AGENT_LENGTH_MAX) ?? null,
+    user_agent: storedUserAgent(client),
   })
   return { session_token, expires_at }
 }
@@ -121,6 +125,7 @@ async function readSession(db: Db, token: string) {
     account_id: row.account_id,
     session_id: row.id,
     expires_at: row.expires_at,
+    proved_at: row.proved_at,
   }
   return { value, tags: [`session:${row.id}`, `account:${row.account_id}`] }
 }

@@ -71,13 +71,19 @@ const MARK_EMAIL_VERIFIED = statement<object>(
 
 const INSERT_SESSION = statement<object>(
   'accounts.insert_session',
-  `insert into session (token_digest, id, account_id, created_at, expires_at, ip, user_agent)
-   values ($1::bytea, $2::uuid, $3::uuid, $4::timestamptz, $5::timestamptz, $6::text, $7::text)`,
+  `insert into session (token_digest, id, account_id, created_at, proved_at, last_seen_at, expires_at, ip, user_agent)
+   values ($1::bytea, $2::uuid, $3::uuid, $4::timestamptz, $4::timestamptz, $4::timestamptz, $5::timestamptz, $6::text,
+     $7::text)`,
 )
 
-const FIND_SESSION = statement<{ id: string; account_id: string; expires_at: Date }>(
+const FIND_SESSION = statement<{
+  id: string
+  account_id: string
+  expires_at: Date
+  proved_at: Date
+}>(
   'accounts.find_session',
-  `select id, account_id, expires_at
+  `select id, account_id, expires_at, proved_at
    from session
    where token_digest = $1::bytea`,
 )

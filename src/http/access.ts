@@ -89,6 +89,8 @@ export type SessionPrincipal = {
   readonly account_id: string
   readonly session_id: string
   readonly expires_at: Date
+  /** When its owner last showed who they are: accounts/step-up.ts. */
+  readonly proved_at: Date
   /** The cookie names the session, so the reply of a write must not be one another site asked for. */
   readonly by_cookie: boolean
 }
