@@ -10,7 +10,8 @@ export const RECORD_FAILED_CALLS = statement<{ written: number }>(
 
 export const DROP_OLD_FAILED_CALLS = statement<{ name: string }>(
   'usage.drop_old_failed_calls',
-  'select drop_old_failed_calls(p_before => $1::timestamptz) as name',
+  `select drop_old_partitions(p_parent => 'failed_call', p_begin => 'YYYY"m"MM', p_span => '1 month',
+     p_before => $1::timestamptz) as name`,
 )
 
 /** A balance that fell below what its owner wants to be told of. As JSON has it: amounts are below 2^53. */

@@ -35,7 +35,8 @@ export const DELETE_OLD_SPEND_COUNTERS = statement<object>(
 
 export const DROP_OLD_OUTBOX = statement<{ name: string }>(
   'wallet.drop_old_outbox',
-  'select drop_old_outbox(p_before => $1::timestamptz) as name',
+  `select drop_old_partitions(p_parent => 'outbox', p_begin => 'IYYY"w"IW', p_span => '7 days',
+     p_before => $1::timestamptz) as name`,
 )
 
 /** Answers nothing where another process has the turn. One that was taken in the future is nobody's: a clock was wrong. */
