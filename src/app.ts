@@ -5,6 +5,7 @@ import { resolvePayer } from './access/payer.ts'
 import { authRoutes } from './accounts/routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
+import { accessEnder } from './end-access.ts'
 import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
 import { audioRoutes } from './gateway/audio/routes.ts'
@@ -54,6 +55,8 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     ...parts,
     public_url,
     welcome_credits: config.WELCOME_CREDITS,
+    password_policy: config.PASSWORD_POLICY,
+    endAccess: accessEnder(parts),
     secure_cookies: public_url.startsWith('https:'),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
   }

@@ -8,11 +8,22 @@ export type AccountRow = {
   password_hash: string
   email_verified_at: Date | null
   created_at: Date
+  /** When it is deleted, unless its owner comes back before. */
+  closes_at: Date | null
 }
 
+const ACCOUNT_COLUMNS = 'id, email, password_hash, email_verified_at, created_at, closes_at'
+
 /** Mails with a link that proves something. */
-export type ProofPurpose = 'verify_email' | 'reset_password'
+export type ProofPurpose =
+  | 'verify_email'
+  | 'reset_password'
+  | 'change_email_from'
+  | 'change_email_to'
 export type MailPurpose = ProofPurpose | 'notice'
+
+/** What a link proves: that somebody reads the mail of this address. */
+export type ProofRow = { account_id: string; email: string; expires_at: Date }
 
 const INSERT_ACCOUNT = statement<object>(
   'accounts.insert_account',
@@ -22,16 +33,24 @@ const INSERT_ACCOUNT = statement<object>(
 
 const FIND_ACCOUNT_BY_EMAIL = statement<AccountRow>(
   'accounts.find_account_by_email',
-  `select id, email, password_hash, email_verified_at, created_at
+  `select ${ACCOUNT_COLUMNS}
    from account
    where email_key = $1::text`,
 )
 
 const FIND_ACCOUNT = statement<AccountRow>(
   'accounts.find_account',
-  `select id, email, password_hash, email_verified_at, created_at
+  `select ${ACCOUNT_COLUMNS}
    from account
    where id = $1::uuid`,
+)
+
+const LOCK_ACCOUNT = statement<AccountRow>(
+  'accounts.lock_account',
+  `select ${ACCOUNT_COLUMNS}
+   from account
+   where id = $1::uuid
+   for no key update`,
 )
 
 const UPDATE_PASSWORD = statement<object>(
@@ -48,25 +67,30 @@ const REPLACE_PASSWORD = statement<{ id: string }>(
    set password_hash = $3::text
    where id = $1::uuid
      and password_hash = $2::text
+     and closes_at is null
    returning id`,
 )
 
-// Waits for a change of the password that is under way, and then finds another hash.
+// Waits for a change of the password that is under way, and then finds another hash; an account that its owner has
+// given up opens no session.
 const LOCK_PASSWORD = statement<{ id: string }>(
   'accounts.lock_password',
   `select id
    from account
    where id = $1::uuid
      and password_hash = $2::text
+     and closes_at is null
    for share`,
 )
 
-const MARK_EMAIL_VERIFIED = statement<object>(
+const MARK_EMAIL_VERIFIED = statement<{ id: string }>(
   'accounts.mark_email_verified',
   `update account
-   set email_verified_at = coalesce(email_verified_at, $3::timestamptz)
+   set email_verified_at = $3::timestamptz
    where id = $1::uuid
-     and email = $2::text`,
+     and email = $2::text
+     and email_verified_at is null
+   returning id`,
 )
 
 const INSERT_SESSION = statement<object>(
@@ -144,10 +168,13 @@ const QUEUE_MAIL_TO_EMAIL = statement<object>(
    where email_key = $2::text`,
 )
 
+// Money may move for an account that is deleted: a refund, a payout. Nobody is there to be told.
 const QUEUE_NOTICE = statement<object>(
   'accounts.queue_notice',
   `insert into mail_outbox (id, account_id, purpose, subject, words, created_at, next_attempt_at)
-   values ($1::uuid, $2::uuid, 'notice', $3::text, $4::text, $5::timestamptz, $5::timestamptz)`,
+   select $1::uuid, id, 'notice', $3::text, $4::text, $5::timestamptz, $5::timestamptz
+   from account
+   where id = $2::uuid`,
 )
 
 // Claimed by moving the next attempt: a sender that dies leaves the row to be tried again.
@@ -174,8 +201,8 @@ const CLAIM_MAIL = statement<{
        limit 1
        for update skip locked
      )
-   returning mail_outbox.id, mail_outbox.account_id, account.email, mail_outbox.purpose, mail_outbox.subject,
-     mail_outbox.words, mail_outbox.attempts`,
+   returning mail_outbox.id, mail_outbox.account_id, coalesce(mail_outbox.to_email, account.email) as email,
+     mail_outbox.purpose, mail_outbox.subject, mail_outbox.words, mail_outbox.attempts`,
 )
 
 const POSTPONE_MAIL = statement<object>(
@@ -191,14 +218,30 @@ const DELETE_MAIL = statement<object>(
    where id = $1::uuid`,
 )
 
-const INSERT_MAIL_TOKEN = statement<object>(
+// The lock makes whoever calls the mail off wait for the token, and then delete it too.
+const INSERT_MAIL_TOKEN = statement<{ purpose: string }>(
   'accounts.insert_mail_token',
   `insert into mail_token (token_digest, account_id, purpose, email, created_at, expires_at)
-   values ($1::bytea, $2::uuid, $3::text, $4::text, $5::timestamptz, $6::timestamptz)`,
+   select $1::bytea, account_id, purpose, $3::text, $4::timestamptz, $5::timestamptz
+   from (
+     select account_id, purpose
+     from mail_outbox
+     where id = $2::uuid
+     for share
+   ) as mail
+   returning purpose`,
+)
+
+const FIND_MAIL_TOKEN = statement<ProofRow>(
+  'accounts.find_mail_token',
+  `select account_id, email, expires_at
+   from mail_token
+   where token_digest = $1::bytea
+     and purpose = $2::text`,
 )
 
 // The delete is the use: of two that race, one gets the row.
-const TAKE_MAIL_TOKEN = statement<{ account_id: string; email: string; expires_at: Date }>(
+const TAKE_MAIL_TOKEN = statement<ProofRow>(
   'accounts.take_mail_token',
   `delete from mail_token
    where token_digest = $1::bytea
@@ -206,11 +249,18 @@ const TAKE_MAIL_TOKEN = statement<{ account_id: string; email: string; expires_a
    returning account_id, email, expires_at`,
 )
 
+const DELETE_QUEUED_MAIL = statement<object>(
+  'accounts.delete_queued_mail',
+  `delete from mail_outbox
+   where account_id = $1::uuid
+     and purpose = any ($2::text[])`,
+)
+
 const DELETE_MAIL_TOKENS = statement<object>(
   'accounts.delete_mail_tokens',
   `delete from mail_token
    where account_id = $1::uuid
-     and purpose = $2::text`,
+     and purpose = any ($2::text[])`,
 )
 
 export async function insertAccount(
@@ -235,6 +285,11 @@ export async function findAccountByEmail(
 
 export async function findAccount(db: Queryable, id: string): Promise<AccountRow | undefined> {
   return (await db.run(FIND_ACCOUNT, [id]))[0]
+}
+
+/** Whoever changes an account, or what its mails prove, locks it before anything else of it. */
+export async function lockAccount(tx: Tx, id: string): Promise<AccountRow | undefined> {
+  return (await tx.run(LOCK_ACCOUNT, [id]))[0]
 }
 
 /** False if the password is no longer the one that was verified. */
@@ -264,11 +319,13 @@ export async function updatePassword(
   await db.run(UPDATE_PASSWORD, [account_id, password_hash])
 }
 
+/** False if it was verified before, or is another address by now. */
 export async function markEmailVerified(
   tx: Tx,
   proof: { account_id: string; email: string; at: Date },
-): Promise<void> {
-  await tx.run(MARK_EMAIL_VERIFIED, [proof.account_id, proof.email, proof.at])
+): Promise<boolean> {
+  const rows = await tx.run(MARK_EMAIL_VERIFIED, [proof.account_id, proof.email, proof.at])
+  return rows.length > 0
 }
 
 export async function insertSession(
@@ -351,35 +408,37 @@ export async function deleteMail(db: Queryable, id: string): Promise<void> {
   await db.run(DELETE_MAIL, [id])
 }
 
+/** False if the mail was called off meanwhile. */
 export async function insertMailToken(
   db: Queryable,
   row: {
     token_digest: Buffer
-    account_id: string
-    purpose: MailPurpose
+    mail_id: string
     email: string
     created_at: Date
     expires_at: Date
   },
-): Promise<void> {
-  await db.run(INSERT_MAIL_TOKEN, [
-    row.token_digest,
-    row.account_id,
-    row.purpose,
-    row.email,
-    row.created_at,
-    row.expires_at,
-  ])
+): Promise<boolean> {
+  const { token_digest, mail_id, email, created_at, expires_at } = row
+  const values = [token_digest, mail_id, email, created_at, expires_at]
+  return (await db.run(INSERT_MAIL_TOKEN, values)).length > 0
 }
 
-export async function takeMailToken(tx: Tx, token_digest: Buffer, purpose: MailPurpose) {
+/** Uses nothing up. */
+export async function findMailToken(db: Queryable, token_digest: Buffer, purpose: ProofPurpose) {
+  return (await db.run(FIND_MAIL_TOKEN, [token_digest, purpose]))[0]
+}
+
+export async function takeMailToken(tx: Tx, token_digest: Buffer, purpose: ProofPurpose) {
   return (await tx.run(TAKE_MAIL_TOKEN, [token_digest, purpose]))[0]
 }
 
-export async function deleteMailTokens(
+/** Links that were mailed, and mail that waits to be sent with one: none of them is good any more. */
+export async function callOffProofs(
   tx: Tx,
   account_id: string,
-  purpose: MailPurpose,
+  purposes: readonly ProofPurpose[],
 ): Promise<void> {
-  await tx.run(DELETE_MAIL_TOKENS, [account_id, purpose])
+  await tx.run(DELETE_QUEUED_MAIL, [account_id, purposes])
+  await tx.run(DELETE_MAIL_TOKENS, [account_id, purposes])
 }
