@@ -2,6 +2,8 @@
 
 import { addAuthentication } from './access/authenticate.ts'
 import { resolvePayer } from './access/payer.ts'
+import { closingRoutes } from './accounts/closing/routes.ts'
+import { emailChangeRoutes } from './accounts/email-change/routes.ts'
 import { authRoutes } from './accounts/routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
@@ -22,6 +24,7 @@ import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
+import { readOpenEarnings } from './open-earnings.ts'
 import { payoutAccountRoutes } from './payouts/account-routes.ts'
 import { earningsRoutes } from './payouts/earnings-routes.ts'
 import { payoutEventHandlers } from './payouts/event-handlers.ts'
@@ -61,6 +64,8 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     wakeMailSender: options.wakeMailSender ?? (() => {}),
   }
   authRoutes(app, account_parts)
+  emailChangeRoutes(app, account_parts)
+  closingRoutes(app, { ...account_parts, readOpenEarnings })
   keyRoutes(app, {
     ...parts,
     keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,

@@ -12,11 +12,11 @@ import { openWallet, readBalance } from '../wallet/postings.ts'
 import { emailKey, requireEmail } from './email-address.ts'
 import { type PasswordRules, requireStrongPassword } from './password-policy.ts'
 import { hashPassword, needsRehash, verifyPassword } from './passwords.ts'
+import { callOffProofs } from './proof-store.ts'
 import { recordSecurityEvent } from './security-log/security-log.ts'
 import { type Client, closeSessions, openSession, type Session } from './sessions.ts'
 import {
   type AccountRow,
-  callOffProofs,
   findAccount,
   findAccountByEmail,
   insertAccount,
@@ -73,14 +73,32 @@ export async function login(
   parts: AccountParts,
   given: { email: string; password: string; client: Client },
 ): Promise<LoggedIn> {
+  const account = await requireCredentials(parts, given)
+  if (account.closes_at) throw closingRefusal(account.closes_at)
+  const session = await openVerifiedSession(parts, account, given)
+  return { user: await describeUser(parts.db, account), ...session }
+}
+
+/** The account of an address and its password. */
+export async function requireCredentials(
+  parts: Pick<AccountParts, 'db' | 'limits'>,
+  given: { email: string; password: string },
+): Promise<AccountRow> {
   const key = emailKey(given.email)
   await parts.limits.require('login', `email:${key}`)
   const account = await findAccountByEmail(parts.db, key)
   if (!(await verifyPassword(given.password, account?.password_hash)) || !account) {
     throw new ApiError('invalid_credentials')
   }
-  const session = await openVerifiedSession(parts, account, given)
-  return { user: await describeUser(parts.db, account), ...session }
+  return account
+}
+
+/** Coming back is a decision of its own: signing in by habit must not undo a deletion. */
+function closingRefusal(closes_at: Date): ApiError {
+  return new ApiError('forbidden', {
+    message: `This account is to be deleted on ${closes_at.toISOString().slice(0, 10)}. Until then you can keep it.`,
+    hint: 'Keep it at /account/restore, with address and password, then sign in.',
+  })
 }
 
 /** Only for the password that was verified: one that changed meanwhile has ended every session. */

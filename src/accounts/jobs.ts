@@ -6,6 +6,7 @@ import { trimInvalidations } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import type { Mail, Mailer } from '../platform/mail.ts'
 import type { Job } from '../platform/worker.ts'
+import { deleteExpiredEmailChanges } from './email-change/store.ts'
 import { issueProof } from './mail-proofs.ts'
 import { composeMail, composeNotice } from './mails.ts'
 import { claimMail, deleteExpired, deleteMail, type MailPurpose, postponeMail } from './store.ts'
@@ -37,6 +38,7 @@ export function accountJobs(parts: AccountJobParts): Job[] {
       run: async () => {
         const now = parts.clock.now()
         await deleteExpired(parts.db, now)
+        await deleteExpiredEmailChanges(parts.db, now)
         await trimInvalidations(parts.db, new Date(now.getTime() - INVALIDATION_KEPT_MS))
       },
     },

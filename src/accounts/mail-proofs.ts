@@ -13,14 +13,11 @@ import { requireAccount, requirePassword } from './accounts.ts'
 import { emailKey } from './email-address.ts'
 import { type PasswordRules, requireStrongPassword } from './password-policy.ts'
 import { hashPassword } from './passwords.ts'
+import { callOffProofs, findMailToken, insertTokenOfMail, lockAccount } from './proof-store.ts'
 import { recordSecurityEvent } from './security-log/security-log.ts'
 import { type Client, closeSessions } from './sessions.ts'
 import {
   type AccountRow,
-  callOffProofs,
-  findMailToken,
-  insertMailToken,
-  lockAccount,
   markEmailVerified,
   type ProofPurpose,
   type ProofRow,
@@ -40,13 +37,15 @@ export const MAIL_TOKENS = {
 } as const satisfies Record<ProofPurpose, { prefix: string; lifetime_ms: number }>
 
 /**
- * Ends, in the caller's transaction, what was made in the account's name: with `connections` its keys and what it lets
- * apps do, with `everything` also its own apps, its payout account and its saved payment method.
+ * Ends, in the caller's transaction, what was made in the account's name: its keys and what it lets apps do. What else
+ * is to end is named.
  */
 export type EndAccess = (
   tx: Tx,
-  ending: { account_id: string; extent: 'connections' | 'everything' },
+  ending: { account_id: string; also: readonly ('apps' | 'saved_card' | 'payout_account')[] },
 ) => Promise<void>
+
+const EVERYTHING = ['apps', 'saved_card', 'payout_account'] as const
 
 export type ProofParts = PasswordRules & {
   db: Db
@@ -125,8 +124,8 @@ export async function resetPassword(
     await callOffProofs(tx, account_id, ['reset_password', 'change_email_from', 'change_email_to'])
     await confirmAddress(parts, tx, { ...proof, client: given.client })
     await closeSessions(parts.feed, tx, { account_id, except_id: null })
-    const extent = is_first_owner ? 'everything' : 'connections'
-    if (!kept) await parts.endAccess(tx, { account_id, extent })
+    const also = is_first_owner ? EVERYTHING : []
+    if (!kept) await parts.endAccess(tx, { account_id, also })
     await recordSecurityEvent(parts, tx, {
       account_id,
       kind: 'password_reset',
@@ -145,7 +144,7 @@ export async function issueProof(
 ): Promise<string | undefined> {
   const { prefix, lifetime_ms } = MAIL_TOKENS[mail.purpose]
   const token = mintSecret(prefix)
-  const inserted = await insertMailToken(db, {
+  const inserted = await insertTokenOfMail(db, {
     token_digest: digestSecret(token),
     mail_id: mail.id,
     email: mail.email,

@@ -211,11 +211,11 @@ export async function answer(
 }
 
 /** The hint names an endpoint, which means nothing to somebody who opened a mail. */
-function sendFault(reply: FastifyReply, error: ApiError): void {
+export function sendFault(reply: FastifyReply, error: ApiError): FastifyReply {
   const page = renderNotice({
     title: 'This did not work',
     text: error.message,
     details: html`<p><a href="/oauth/login">Sign in, or ask for a new link</a></p>`,
   })
-  sendFormPage(reply, page, { status: error.status })
+  return sendFormPage(reply, page, { status: error.status })
 }

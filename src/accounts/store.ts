@@ -12,7 +12,7 @@ export type AccountRow = {
   closes_at: Date | null
 }
 
-const ACCOUNT_COLUMNS = 'id, email, password_hash, email_verified_at, created_at, closes_at'
+export const ACCOUNT_COLUMNS = 'id, email, password_hash, email_verified_at, created_at, closes_at'
 
 /** Mails with a link that proves something. */
 export type ProofPurpose =
@@ -43,14 +43,6 @@ const FIND_ACCOUNT = statement<AccountRow>(
   `select ${ACCOUNT_COLUMNS}
    from account
    where id = $1::uuid`,
-)
-
-const LOCK_ACCOUNT = statement<AccountRow>(
-  'accounts.lock_account',
-  `select ${ACCOUNT_COLUMNS}
-   from account
-   where id = $1::uuid
-   for no key update`,
 )
 
 const UPDATE_PASSWORD = statement<object>(
@@ -218,26 +210,10 @@ const DELETE_MAIL = statement<object>(
    where id = $1::uuid`,
 )
 
-// The lock makes whoever calls the mail off wait for the token, and then delete it too.
-const INSERT_MAIL_TOKEN = statement<{ purpose: string }>(
+const INSERT_MAIL_TOKEN = statement<object>(
   'accounts.insert_mail_token',
   `insert into mail_token (token_digest, account_id, purpose, email, created_at, expires_at)
-   select $1::bytea, account_id, purpose, $3::text, $4::timestamptz, $5::timestamptz
-   from (
-     select account_id, purpose
-     from mail_outbox
-     where id = $2::uuid
-     for share
-   ) as mail
-   returning purpose`,
-)
-
-const FIND_MAIL_TOKEN = statement<ProofRow>(
-  'accounts.find_mail_token',
-  `select account_id, email, expires_at
-   from mail_token
-   where token_digest = $1::bytea
-     and purpose = $2::text`,
+   values ($1::bytea, $2::uuid, $3::text, $4::text, $5::timestamptz, $6::timestamptz)`,
 )
 
 // The delete is the use: of two that race, one gets the row.
@@ -247,20 +223,6 @@ const TAKE_MAIL_TOKEN = statement<ProofRow>(
    where token_digest = $1::bytea
      and purpose = $2::text
    returning account_id, email, expires_at`,
-)
-
-const DELETE_QUEUED_MAIL = statement<object>(
-  'accounts.delete_queued_mail',
-  `delete from mail_outbox
-   where account_id = $1::uuid
-     and purpose = any ($2::text[])`,
-)
-
-const DELETE_MAIL_TOKENS = statement<object>(
-  'accounts.delete_mail_tokens',
-  `delete from mail_token
-   where account_id = $1::uuid
-     and purpose = any ($2::text[])`,
 )
 
 export async function insertAccount(
@@ -285,11 +247,6 @@ export async function findAccountByEmail(
 
 export async function findAccount(db: Queryable, id: string): Promise<AccountRow | undefined> {
   return (await db.run(FIND_ACCOUNT, [id]))[0]
-}
-
-/** Whoever changes an account, or what its mails prove, locks it before anything else of it. */
-export async function lockAccount(tx: Tx, id: string): Promise<AccountRow | undefined> {
-  return (await tx.run(LOCK_ACCOUNT, [id]))[0]
 }
 
 /** False if the password is no longer the one that was verified. */
@@ -408,37 +365,27 @@ export async function deleteMail(db: Queryable, id: string): Promise<void> {
   await db.run(DELETE_MAIL, [id])
 }
 
-/** False if the mail was called off meanwhile. */
 export async function insertMailToken(
   db: Queryable,
   row: {
     token_digest: Buffer
-    mail_id: string
+    account_id: string
+    purpose: MailPurpose
     email: string
     created_at: Date
     expires_at: Date
   },
-): Promise<boolean> {
-  const { token_digest, mail_id, email, created_at, expires_at } = row
-  const values = [token_digest, mail_id, email, created_at, expires_at]
-  return (await db.run(INSERT_MAIL_TOKEN, values)).length > 0
-}
-
-/** Uses nothing up. */
-export async function findMailToken(db: Queryable, token_digest: Buffer, purpose: ProofPurpose) {
-  return (await db.run(FIND_MAIL_TOKEN, [token_digest, purpose]))[0]
-}
-
-export async function takeMailToken(tx: Tx, token_digest: Buffer, purpose: ProofPurpose) {
-  return (await tx.run(TAKE_MAIL_TOKEN, [token_digest, purpose]))[0]
-}
-
-/** Links that were mailed, and mail that waits to be sent with one: none of them is good any more. */
-export async function callOffProofs(
-  tx: Tx,
-  account_id: string,
-  purposes: readonly ProofPurpose[],
 ): Promise<void> {
-  await tx.run(DELETE_QUEUED_MAIL, [account_id, purposes])
-  await tx.run(DELETE_MAIL_TOKENS, [account_id, purposes])
+  await db.run(INSERT_MAIL_TOKEN, [
+    row.token_digest,
+    row.account_id,
+    row.purpose,
+    row.email,
+    row.created_at,
+    row.expires_at,
+  ])
+}
+
+export async function takeMailToken(tx: Tx, token_digest: Buffer, purpose: MailPurpose) {
+  return (await tx.run(TAKE_MAIL_TOKEN, [token_digest, purpose]))[0]
 }
