@@ -2,6 +2,7 @@
 
 import { addAuthentication } from './access/authenticate.ts'
 import { resolvePayer } from './access/payer.ts'
+import { addSessionRecheck } from './access/session-recheck.ts'
 import { closingRoutes } from './accounts/closing/routes.ts'
 import { emailChangeRoutes } from './accounts/email-change/routes.ts'
 import { authRoutes } from './accounts/routes.ts'
@@ -151,6 +152,7 @@ async function openApp(parts: Parts, options: AppOptions) {
   })
   const routes = await collectRoutes(app, public_url)
   addAuthentication(app, { ...parts, public_url })
+  addSessionRecheck(app, parts)
   const readMetrics = options.readMetrics ?? (() => metrics.registry.metrics())
   healthRoutes(app, {
     ...parts,

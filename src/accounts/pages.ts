@@ -81,13 +81,15 @@ export function renderKeepForm(form: { email?: string; fault?: string | undefine
     lead: 'Your account is to be deleted. With your password you call that off, and sign in as before.',
     action: '/account/restore',
     fields: html`<div class="field"><label for="email">Email</label>
-<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" value="${form.email ?? ''}"></div>
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="254"
+  value="${form.email ?? ''}"${form.email === undefined && html` autofocus`}></div>
 ${passwordField({
   name: 'password',
   label: 'Password',
   autocomplete: 'current-password',
   hint: 'API keys and connected apps ended when you gave the account up: you make them anew.',
   fault: form.fault,
+  is_first: form.email !== undefined,
 })}`,
     buttons: html`<button class="button" type="submit">Keep my account</button>`,
   })
@@ -123,15 +125,18 @@ type PasswordField = {
   autocomplete: 'current-password' | 'new-password'
   hint: string
   fault?: string | undefined
+  /** Whether the cursor begins here. */
+  is_first?: boolean
 }
 
-function passwordField({ name, label, autocomplete, hint, fault }: PasswordField): Html {
+function passwordField(field: PasswordField): Html {
+  const { name, label, autocomplete, hint, fault, is_first = true } = field
   const is_wrong = fault !== undefined
   return html`<div class="field"><label for="${name}">${label}</label>
 <input id="${name}" name="${name}" type="password" autocomplete="${autocomplete}" required${
     autocomplete === 'new-password' && html` minlength="8"`
   }
-  maxlength="1024" autofocus aria-describedby="${is_wrong && 'fault '}rule"${is_wrong && html` aria-invalid="true"`}>
+  maxlength="1024"${is_first && html` autofocus`} aria-describedby="${is_wrong && 'fault '}rule"${is_wrong && html` aria-invalid="true"`}>
 ${is_wrong && html`<p class="field-error" id="fault" role="alert">${fault}</p>`}
 <p class="field-hint" id="rule">${hint}</p></div>`
 }

@@ -1,7 +1,10 @@
 // Somebody registers an address that is not theirs, leaves keys, apps and connections behind, and waits for its owner.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
 import { describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { createApp, PASSWORD } from '../support/app.ts'
 import { sql } from '../support/database.ts'
 import { resetPassword, verifyAddress } from '../support/mails.ts'
@@ -146,6 +149,32 @@ describe('an address that somebody else registered', () => {
     const names = kinds.map((row) => row.kind)
     assert.ok(names.includes('password_reset') && names.includes('email_verified'))
   })
+})
+
+test('a request that was begun before the reset, and is finished after it, makes no key', async () => {
+  const victim = await service.register()
+  const base = await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const body = JSON.stringify({ name: 'late', billing_mode: 'developer' })
+  const held = request(`${base}/developers/keys`, {
+    method: 'POST',
+    headers: {
+      ...victim.bearer,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    },
+  })
+  const answered = once(held, 'response')
+  held.write(body.slice(0, 5))
+  // Long enough for the head of the request to be judged; if it was not, the test proves less and fails never.
+  await wait(300)
+  await resetPassword(service, victim.email)
+  held.end(body.slice(5))
+  const [reply] = await answered
+  assert.equal(reply.statusCode, 401)
+  const keys = await sql(service.database_url, 'select 1 from api_key where account_id = $1', [
+    victim.user_id,
+  ])
+  assert.equal(keys.length, 0)
 })
 
 describe('a verified address', () => {
