@@ -20,6 +20,7 @@ create table account (
   constraint account_email_is_unique unique (email_key),
   constraint account_low_balance_is_positive check (low_balance_credits between 1 and 9007199254740991)
 );
+create index account_by_closing on account (closes_at) where closes_at is not null;
 
 create table session (
   token_digest bytea primary key,
@@ -46,7 +47,9 @@ create table mail_token (
   email text not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  constraint mail_token_purpose_is_known check (purpose in ('verify_email', 'reset_password'))
+  constraint mail_token_purpose_is_known check (
+    purpose in ('verify_email', 'reset_password', 'change_email_from', 'change_email_to')
+  )
 );
 create index mail_token_by_account on mail_token (account_id, purpose);
 create index mail_token_by_expiry on mail_token (expires_at);
@@ -59,14 +62,31 @@ create table mail_outbox (
   created_at timestamptz not null,
   attempts integer not null default 0,
   next_attempt_at timestamptz not null,
+  -- Null: the account's address, whatever it is when the mail is sent.
+  to_email text,
   subject text,
   words text,
-  constraint mail_outbox_purpose_is_known check (purpose in ('verify_email', 'reset_password', 'notice')),
+  constraint mail_outbox_purpose_is_known check (
+    purpose in ('verify_email', 'reset_password', 'change_email_from', 'change_email_to', 'notice')
+  ),
   constraint mail_outbox_notice_has_words check (
     (purpose = 'notice') = (subject is not null) and (purpose = 'notice') = (words is not null)
   )
 );
 create index mail_outbox_due on mail_outbox (next_attempt_at);
+create index mail_outbox_by_account on mail_outbox (account_id, purpose);
+
+-- A change of address that was asked for: at most one for each account. It takes effect when both addresses agreed.
+create table email_change (
+  account_id uuid primary key references account (id) on delete cascade,
+  old_email text not null,
+  new_email text not null,
+  asked_at timestamptz not null,
+  expires_at timestamptz not null,
+  old_confirmed_at timestamptz,
+  new_confirmed_at timestamptz
+);
+create index email_change_by_expiry on email_change (expires_at);
 
 -- What happened to the safety of an account, for its owner and for whoever looks into a break-in. Never a secret.
 create table security_event (

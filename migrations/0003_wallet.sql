@@ -89,12 +89,12 @@ create table gateway_node (
 ) with (fillfactor = 50);
 
 -- Accounts: wallet (owner = wallet), transit (owner = transfer), dev_payable (owner = developer), revenue, promo,
--- external, write_off, disputed (owner = top-up), and those of the payouts. Only wallets have a balance row, so no second
+-- external, write_off, disputed (owner = top-up), forfeited (what was left in deleted accounts), and those of the payouts. Only wallets have a balance row, so no second
 -- row is hot.
 create type journal_account as enum ('wallet', 'transit', 'dev_payable', 'revenue', 'promo', 'external',
-  'write_off', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding', 'disputed');
+  'write_off', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding', 'disputed', 'forfeited');
 create type journal_kind as enum ('usage', 'welcome', 'grant', 'topup', 'transfer_out', 'transfer_in', 'refund',
-  'refund_failed', 'dispute', 'dispute_won', 'dispute_lost', 'dispute_reinstated', 'payout_claim', 'payout_paid', 'payout_failed', 'payout_reversed');
+  'refund_failed', 'dispute', 'dispute_won', 'dispute_lost', 'dispute_reinstated', 'payout_claim', 'payout_paid', 'payout_failed', 'payout_reversed', 'closure');
 create type billing_mode as enum ('developer', 'user');
 create type usage_state as enum ('settled', 'late');
 -- Where a call came in: the template of its route.

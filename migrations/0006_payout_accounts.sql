@@ -1,10 +1,10 @@
 -- Money through the payment processor: the accounts that developers are paid to, the events that it sends, and the
--- credits that people buy. Nothing here goes with its account: what was paid is kept, so a deletion of accounts has to
--- say first what becomes of these rows.
+-- credits that people buy. What was paid is kept when an account is deleted, and what was earned is still paid: such rows
+-- have the id of the account and no reference to it. A saved payment method goes with its account.
 
 -- What we know of a developer's account at the processor. The processor knows better: this is a mirror.
 create table payout_account (
-  developer_id uuid primary key references account (id),
+  developer_id uuid primary key,
   -- Null until the processor has made one.
   stripe_account_id text unique,
   country text,
@@ -41,7 +41,7 @@ create index stripe_event_by_age on stripe_event (received_at);
 -- Credits that somebody buys. Pending until the processor has the money.
 create table topup (
   id uuid primary key,
-  account_id uuid not null references account (id),
+  account_id uuid not null,
   amount_cents bigint not null,
   credits bigint not null,
   -- What refunds have asked back of the credits, whether the wallet still had it or not.
@@ -105,7 +105,7 @@ create table topup_dispute (
 create index topup_dispute_by_topup on topup_dispute (topup_id);
 
 create table auto_topup (
-  account_id uuid primary key references account (id),
+  account_id uuid primary key references account (id) on delete cascade,
   enabled boolean not null default false,
   threshold_credits bigint not null default 0,
   amount_cents bigint not null default 0,

@@ -2,9 +2,13 @@
 
 import { addAuthentication } from './access/authenticate.ts'
 import { resolvePayer } from './access/payer.ts'
+import { addSessionRecheck } from './access/session-recheck.ts'
+import { closingRoutes } from './accounts/closing/routes.ts'
+import { emailChangeRoutes } from './accounts/email-change/routes.ts'
 import { authRoutes } from './accounts/routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
+import { accessEnder } from './end-access.ts'
 import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
 import { audioRoutes } from './gateway/audio/routes.ts'
@@ -21,6 +25,7 @@ import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
+import { readOpenEarnings } from './open-earnings.ts'
 import { payoutAccountRoutes } from './payouts/account-routes.ts'
 import { earningsRoutes } from './payouts/earnings-routes.ts'
 import { payoutEventHandlers } from './payouts/event-handlers.ts'
@@ -54,10 +59,14 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     ...parts,
     public_url,
     welcome_credits: config.WELCOME_CREDITS,
+    password_policy: config.PASSWORD_POLICY,
+    endAccess: accessEnder(parts),
     secure_cookies: public_url.startsWith('https:'),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
   }
   authRoutes(app, account_parts)
+  emailChangeRoutes(app, account_parts)
+  closingRoutes(app, { ...account_parts, readOpenEarnings })
   keyRoutes(app, {
     ...parts,
     keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
@@ -143,6 +152,7 @@ async function openApp(parts: Parts, options: AppOptions) {
   })
   const routes = await collectRoutes(app, public_url)
   addAuthentication(app, { ...parts, public_url })
+  addSessionRecheck(app, parts)
   const readMetrics = options.readMetrics ?? (() => metrics.registry.metrics())
   healthRoutes(app, {
     ...parts,

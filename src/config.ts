@@ -85,6 +85,9 @@ const SETTINGS = {
     fallback: 5,
     doc: 'Password changes, right or wrong, in 15 minutes per user.',
   }),
+  PASSWORD_POLICY: optionalChoice(['length', 'common'] as const, {
+    doc: 'Which new passwords are taken. length: any of 8 characters. common: none of the 10,000 that are guessed first, nor one’s own address. Default: common in live mode, length in sandbox mode.',
+  }),
   FUNDING_LIMIT_PER_MINUTE: limit({ fallback: 30, doc: 'Funding transfers a minute per API key.' }),
   TOKEN_LIMIT_PER_MINUTE: limit({
     fallback: 1000,
@@ -190,9 +193,10 @@ type Values = {
     : never
 }
 
-export type Config = Omit<Values, 'PUBLIC_URL' | 'MODEL_SUCCESSORS'> & {
+export type Config = Omit<Values, 'PUBLIC_URL' | 'MODEL_SUCCESSORS' | 'PASSWORD_POLICY'> & {
   readonly PUBLIC_URL: string
   readonly MODEL_SUCCESSORS: 'on' | 'off'
+  readonly PASSWORD_POLICY: 'length' | 'common'
 }
 
 export class ConfigError extends Error {}
@@ -211,6 +215,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   return {
     ...config,
     MODEL_SUCCESSORS: config.MODEL_SUCCESSORS ?? (config.SVC_MODE === 'live' ? 'on' : 'off'),
+    PASSWORD_POLICY: config.PASSWORD_POLICY ?? (config.SVC_MODE === 'live' ? 'common' : 'length'),
     PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, ''),
   }
 }

@@ -1,11 +1,14 @@
 // Every job of a process, by its role.
 
+import { deleteClosedJob } from './accounts/closing/jobs.ts'
 import { accountJobs } from './accounts/jobs.ts'
 import type { Parts } from './compose.ts'
+import { accessEnder } from './end-access.ts'
 import { forgetResultsJob } from './gateway/idempotency/jobs.ts'
 import { modelWatchJob } from './gateway/model-watch.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
+import { readOpenEarnings } from './open-earnings.ts'
 import { payoutJobs } from './payouts/jobs.ts'
 import { forgetEventsJob } from './payouts/stripe-events.ts'
 import type { Job } from './platform/worker.ts'
@@ -32,6 +35,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
       ? []
       : [
           ...background,
+          deleteClosedJob({ ...parts, readOpenEarnings, endAccess: accessEnder(parts) }),
           ...oauthJobs(parts),
           ...walletJobs({ ...parts, own_node_id }),
           ...webhookJobs({ ...parts, wakeMailSender }),

@@ -5,10 +5,15 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
+import type { Log } from '../platform/log.ts'
 import { violatedConstraint } from '../platform/sql-errors.ts'
 import { mintId } from '../platform/tokens.ts'
 import { openWallet, readBalance } from '../wallet/postings.ts'
-import { hashPassword, needsRehash, requireStrongPassword, verifyPassword } from './passwords.ts'
+import { emailKey, requireEmail } from './email-address.ts'
+import { type PasswordRules, requireStrongPassword } from './password-policy.ts'
+import { hashPassword, needsRehash, verifyPassword } from './passwords.ts'
+import { callOffProofs } from './proof-store.ts'
+import { recordSecurityEvent } from './security-log/security-log.ts'
 import { type Client, closeSessions, openSession, type Session } from './sessions.ts'
 import {
   type AccountRow,
@@ -19,14 +24,11 @@ import {
   replacePassword,
 } from './store.ts'
 
-const EMAIL_LENGTH_MAX = 254
-/** One @, something on both sides, nothing a mail header could be broken with. */
-const EMAIL_PATTERN = /^[^\s@\p{Cc}<>"(),;:\\]+@[^\s@\p{Cc}<>"(),;:\\]+$/u
-
-export type AccountParts = {
+export type AccountParts = PasswordRules & {
   db: Db
   feed: InvalidationFeed
   clock: Clock
+  log: Log
   limits: RateLimits
   welcome_credits: bigint
 }
@@ -40,7 +42,7 @@ export async function register(
   given: { email: string; password: string; client: Client },
 ): Promise<LoggedIn> {
   const email = requireEmail(given.email)
-  requireStrongPassword(given.password, 'password')
+  requireStrongPassword(parts, given.password, { param: 'password', email })
   const password_hash = await hashPassword(given.password)
   const now = parts.clock.now()
   const id = mintId({ at: now })
@@ -71,14 +73,32 @@ export async function login(
   parts: AccountParts,
   given: { email: string; password: string; client: Client },
 ): Promise<LoggedIn> {
+  const account = await requireCredentials(parts, given)
+  if (account.closes_at) throw closingRefusal(account.closes_at)
+  const session = await openVerifiedSession(parts, account, given)
+  return { user: await describeUser(parts.db, account), ...session }
+}
+
+/** The account of an address and its password. */
+export async function requireCredentials(
+  parts: Pick<AccountParts, 'db' | 'limits'>,
+  given: { email: string; password: string },
+): Promise<AccountRow> {
   const key = emailKey(given.email)
   await parts.limits.require('login', `email:${key}`)
   const account = await findAccountByEmail(parts.db, key)
   if (!(await verifyPassword(given.password, account?.password_hash)) || !account) {
     throw new ApiError('invalid_credentials')
   }
-  const session = await openVerifiedSession(parts, account, given)
-  return { user: await describeUser(parts.db, account), ...session }
+  return account
+}
+
+/** Coming back is a decision of its own: signing in by habit must not undo a deletion. */
+function closingRefusal(closes_at: Date): ApiError {
+  return new ApiError('forbidden', {
+    message: `This account is to be deleted on ${closes_at.toISOString().slice(0, 10)}. Until then you can keep it.`,
+    hint: 'Keep it at /account/restore, with address and password, then sign in.',
+  })
 }
 
 /** Only for the password that was verified: one that changed meanwhile has ended every session. */
@@ -102,7 +122,7 @@ async function openVerifiedSession(
 export async function changePassword(
   parts: AccountParts,
   caller: { account_id: string; session_id: string },
-  given: { current_password: string; new_password: string },
+  given: { current_password: string; new_password: string; client: Client },
 ): Promise<void> {
   // Counted before anything is looked at: a wrong guess is what the limit is for.
   await parts.limits.require('password', caller.account_id)
@@ -110,15 +130,37 @@ export async function changePassword(
   if (!(await verifyPassword(given.current_password, account.password_hash))) {
     throw new ApiError('invalid_credentials', { message: 'The current password is wrong.' })
   }
-  requireStrongPassword(given.new_password, 'new_password')
+  requireStrongPassword(parts, given.new_password, { param: 'new_password', email: account.email })
   const password_hash = await hashPassword(given.new_password)
   await parts.db.transaction(async (tx) => {
     const change = { verified_hash: account.password_hash, new_hash: password_hash }
     if (!(await replacePassword(tx, account.id, change))) throw new ApiError('invalid_credentials')
+    await callOffProofs(tx, account.id, ['reset_password'])
     await closeSessions(parts.feed, tx, {
       account_id: account.id,
       except_id: caller.session_id,
     })
+    await recordSecurityEvent(parts, tx, {
+      account_id: account.id,
+      kind: 'password_changed',
+      at: parts.clock.now(),
+      client: given.client,
+      session_id: caller.session_id,
+    })
+  })
+}
+
+/** Where a session alone is not enough. A wrong one uses up an attempt, as in `changePassword`. */
+export async function requirePassword(
+  parts: Pick<AccountParts, 'limits'>,
+  account: AccountRow,
+  password: string,
+): Promise<void> {
+  await parts.limits.require('password', account.id)
+  if (await verifyPassword(password, account.password_hash)) return
+  throw new ApiError('invalid_credentials', {
+    message: 'The password is wrong.',
+    param: 'password',
   })
 }
 
@@ -134,18 +176,6 @@ export async function requireAccount(db: Db, account_id: string): Promise<Accoun
   const account = await findAccount(db, account_id)
   if (!account) throw new ApiError('user_not_found')
   return account
-}
-
-/** What two spellings of one address share. */
-export function emailKey(email: string): string {
-  return email.trim().normalize('NFKC').toLowerCase()
-}
-
-function requireEmail(given: string): string {
-  const email = given.trim()
-  if (email.length > EMAIL_LENGTH_MAX || !EMAIL_PATTERN.test(email))
-    throw new ApiError('invalid_email', { param: 'email' })
-  return email
 }
 
 async function describeUser(db: Db, account: AccountRow): Promise<User> {

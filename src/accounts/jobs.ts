@@ -6,6 +6,7 @@ import { trimInvalidations } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import type { Mail, Mailer } from '../platform/mail.ts'
 import type { Job } from '../platform/worker.ts'
+import { deleteExpiredEmailChanges } from './email-change/store.ts'
 import { issueProof } from './mail-proofs.ts'
 import { composeMail, composeNotice } from './mails.ts'
 import { claimMail, deleteExpired, deleteMail, type MailPurpose, postponeMail } from './store.ts'
@@ -37,6 +38,7 @@ export function accountJobs(parts: AccountJobParts): Job[] {
       run: async () => {
         const now = parts.clock.now()
         await deleteExpired(parts.db, now)
+        await deleteExpiredEmailChanges(parts.db, now)
         await trimInvalidations(parts.db, new Date(now.getTime() - INVALIDATION_KEPT_MS))
       },
     },
@@ -58,7 +60,9 @@ async function sendMails(parts: AccountJobParts, signal: AbortSignal): Promise<v
 async function sendMail(parts: AccountJobParts, mail: ClaimedMail): Promise<void> {
   const { purpose } = mail
   try {
-    const { kept_in } = await parts.mailer.send(await compose(parts, mail))
+    const composed = await compose(parts, mail)
+    if (!composed) return
+    const { kept_in } = await parts.mailer.send(composed)
     await deleteMail(parts.db, mail.id)
     parts.onMail(purpose, 'sent')
     if (kept_in !== undefined)
@@ -68,12 +72,14 @@ async function sendMail(parts: AccountJobParts, mail: ClaimedMail): Promise<void
   }
 }
 
-async function compose(parts: AccountJobParts, mail: ClaimedMail): Promise<Mail> {
-  const { account_id, email, purpose, subject, words } = mail
+/** Undefined: it was called off meanwhile, and is in the queue no more. */
+async function compose(parts: AccountJobParts, mail: ClaimedMail): Promise<Mail | undefined> {
+  const { id, email, purpose, subject, words } = mail
   if (purpose === 'notice') {
     return composeNotice({ to: email, subject: subject ?? '', words: words ?? '' })
   }
-  const token = await issueProof(parts.db, { account_id, email, purpose }, parts.clock.now())
+  const token = await issueProof(parts.db, { id, email, purpose }, parts.clock.now())
+  if (token === undefined) return undefined
   return composeMail({ to: email, purpose, token, public_url: parts.public_url })
 }
 

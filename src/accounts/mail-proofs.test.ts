@@ -1,76 +1,131 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import path from 'node:path'
 import { describe, test } from 'node:test'
-import { createApp, PASSWORD, sendQueuedMail, type TestApp } from '../../test/support/app.ts'
+import {
+  type Answer,
+  createApp,
+  PASSWORD,
+  sendQueuedMail,
+  type TestApp,
+} from '../../test/support/app.ts'
 import { sql } from '../../test/support/database.ts'
+import { linksFor, mailedToken } from '../../test/support/mails.ts'
 
 const HOUR_MS = 60 * 60 * 1000
-
-/** The links of the mails that are kept for an address, oldest first. */
-function linksFor(service: TestApp, email: string): URL[] {
-  const folder = path.join(service.data_dir, 'mail')
-  return readdirSync(folder)
-    .sort()
-    .map((name) => readFileSync(path.join(folder, name), 'utf8').replaceAll(/=\r?\n/g, ''))
-    .filter((text) => text.includes(`To: ${email}`))
-    .map((text) => text.replaceAll('=3D', '=').match(/http:\/\/\S+token=svc_\w+_[\w-]+/)?.[0])
-    .map((link) => new URL(link ?? 'missing:'))
-}
 
 const open = (service: TestApp, link: URL, accept = 'application/json') =>
   service.request({ url: link.pathname + link.search, headers: { accept } })
 
 describe('verification', async () => {
-  const service = await createApp({ settings: { VERIFICATION_LIMIT_PER_HOUR: '3' } })
+  const service = await createApp({
+    settings: { VERIFICATION_LIMIT_PER_HOUR: '3', PASSWORD_LIMIT_PER_15_MINUTES: '5' },
+  })
   const ask = (bearer: Record<string, string>) =>
     service.post('/auth/send-verification', {}, bearer)
 
-  test('the link in the mail verifies the address, once', async () => {
-    const { bearer, email } = await service.register()
-    assert.deepEqual((await ask(bearer)).json(), { success: true, already_verified: false })
-    await sendQueuedMail(service)
-    const [link] = linksFor(service, email)
-    assert.ok(link)
-    assert.equal(link.pathname, '/auth/verify')
-    assert.deepEqual((await open(service, link)).json(), { success: true })
-    assert.deepEqual((await ask(bearer)).json(), { success: true, already_verified: true })
-    const again = await open(service, link)
-    assert.deepEqual([again.statusCode, again.json().error.code], [400, 'invalid_request'])
+  const confirm = (token: string, fields: object, headers: Record<string, string> = {}) =>
+    service.post('/auth/verify', { token, ...fields }, headers)
+  const code = (reply: Answer) => [reply.statusCode, reply.json().error?.code]
+
+  async function asked() {
+    const person = await service.register()
+    assert.deepEqual((await ask(person.bearer)).json(), { success: true, already_verified: false })
+    const token = await mailedToken(service, person.email)
+    return { ...person, token, link: new URL(`http://x/auth/verify?token=${token}`) }
+  }
+  const isVerified = async (bearer: Record<string, string>) =>
+    (await ask(bearer)).json().already_verified
+
+  test('the token of the mail and the password verify the address, once, and end nothing', async () => {
+    const { bearer, token, email } = await asked()
+    const { key } = await service.createKey(bearer)
+    assert.deepEqual((await confirm(token, { password: PASSWORD })).json(), { success: true })
+    assert.equal(await isVerified(bearer), true)
+    assert.deepEqual(code(await confirm(token, { password: PASSWORD })), [400, 'invalid_request'])
+    const used = await service.request({ url: '/v1/key', headers: { 'x-api-key': key } })
+    assert.equal(used.statusCode, 200)
+    assert.equal((await service.post('/auth/login', { email, password: PASSWORD })).statusCode, 200)
   })
 
-  test('a mail scanner that looks with HEAD does not use the link up', async () => {
-    const { bearer, email } = await service.register()
-    await ask(bearer)
-    await sendQueuedMail(service)
-    const [link] = linksFor(service, email)
-    assert.ok(link)
-    await service.request({ method: 'HEAD', url: link.pathname + link.search })
-    assert.deepEqual((await open(service, link)).json(), { success: true })
+  test('a session of the account takes the place of the password; that of another account does not', async () => {
+    const { bearer, token } = await asked()
+    const stranger = await service.register()
+    assert.deepEqual(code(await confirm(token, {}, stranger.bearer)), [401, 'invalid_credentials'])
+    assert.deepEqual(code(await confirm(token, {})), [401, 'invalid_credentials'])
+    assert.equal(await isVerified(bearer), false)
+    assert.deepEqual((await confirm(token, {}, bearer)).json(), { success: true })
+    assert.equal(await isVerified(bearer), true)
   })
 
-  test('a browser gets a page, also when the link is no longer good', async () => {
-    const { bearer, email } = await service.register()
-    await ask(bearer)
-    await sendQueuedMail(service)
-    const [link] = linksFor(service, email)
-    assert.ok(link)
+  test('a cookie that another site sends along does not take the place of the password', async () => {
+    const { token, bearer } = await asked()
+    const cookie = `svc_session=${bearer.authorization.slice('Bearer '.length)}`
+    const forged = { cookie, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+    assert.deepEqual(code(await confirm(token, {}, forged)), [401, 'invalid_credentials'])
+    const own = { cookie, 'sec-fetch-site': 'same-origin' }
+    assert.equal((await confirm(token, {}, own)).statusCode, 200)
+  })
+
+  test('a wrong password does not use the link up, and five of them are the last for a while', async () => {
+    const { bearer, token } = await asked()
+    for (let i = 0; i < 5; i++) {
+      const wrong = await confirm(token, { password: `wrong password ${i}` })
+      assert.deepEqual(code(wrong), [401, 'invalid_credentials'])
+    }
+    assert.deepEqual(code(await confirm(token, { password: PASSWORD })), [429, 'rate_limited'])
+    assert.equal((await confirm(token, {}, bearer)).statusCode, 200)
+  })
+
+  test('a mail scanner that follows the link, with GET or HEAD, changes nothing', async () => {
+    const { bearer, token, link } = await asked()
+    for (const accept of ['*/*', 'text/html', 'application/json']) {
+      for (const method of ['GET', 'HEAD'] as const) {
+        const url = link.pathname + link.search
+        const reply = await service.request({ method, url, headers: { accept } })
+        assert.equal(reply.statusCode, 200)
+      }
+    }
+    assert.equal(await isVerified(bearer), false)
+    assert.equal((await confirm(token, { password: PASSWORD })).statusCode, 200)
+  })
+
+  test('a browser gets a page with a button, which asks for the password unless the session is there', async () => {
+    const { bearer, token, link } = await asked()
     const page = await open(service, link, 'text/html')
     assert.equal(page.statusCode, 200)
-    assert.match(page.body, /<h1>Address confirmed<\/h1>/)
+    assert.match(page.body, /<form method="post" action="\/auth\/verify">/)
+    assert.match(page.body, /name="password"/)
+    assert.doesNotMatch(page.body, /<script/)
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      accept: 'text/html',
+      cookie: `svc_session=${bearer.authorization.slice('Bearer '.length)}`,
+      'sec-fetch-site': 'same-origin',
+    }
+    const own = await service.request({ url: link.pathname + link.search, headers })
+    assert.doesNotMatch(own.body, /name="password"/)
+    const send = (fields: Record<string, string>, cookie = '') =>
+      service.request({
+        method: 'POST',
+        url: '/auth/verify',
+        headers: { ...headers, cookie },
+        payload: new URLSearchParams({ token, ...fields }).toString(),
+      })
+    const wrong = await send({ password: 'not the password' })
+    assert.equal(wrong.statusCode, 401)
+    assert.match(wrong.body, /role="alert"/)
+    const done = await send({}, headers.cookie)
+    assert.equal(done.statusCode, 200)
+    assert.match(done.body, /<h1>Address confirmed<\/h1>/)
     const again = await open(service, link, 'text/html')
     assert.equal(again.statusCode, 400)
     assert.match(again.body, /used before or is too old/)
   })
 
   test('the link is good for 24 hours', async () => {
-    const { bearer, email } = await service.register()
-    await ask(bearer)
-    await sendQueuedMail(service)
-    const [link] = linksFor(service, email)
-    assert.ok(link)
+    const { token, link } = await asked()
     service.clock.advance(24 * HOUR_MS)
     assert.equal((await open(service, link)).statusCode, 400)
+    assert.equal((await confirm(token, { password: PASSWORD })).statusCode, 400)
   })
 
   test('the fourth mail in an hour is rate_limited; an address that is verified uses no slot', async () => {
@@ -97,16 +152,12 @@ describe('verification', async () => {
   })
 
   test('a proof sent to an address that has changed since verifies nothing', async () => {
-    const { bearer, email, user_id } = await service.register()
-    await ask(bearer)
-    await sendQueuedMail(service)
-    const [link] = linksFor(service, email)
-    assert.ok(link)
+    const { bearer, token, user_id } = await asked()
     await sql(service.database_url, "update account set email = 'new@x.test' where id = $1", [
       user_id,
     ])
-    await open(service, link)
-    assert.equal((await ask(bearer)).json().already_verified, false)
+    await confirm(token, { password: PASSWORD })
+    assert.equal(await isVerified(bearer), false)
   })
 })
 
@@ -155,6 +206,27 @@ describe('a forgotten password', async () => {
     assert.notEqual(first, second)
     assert.equal((await reset(second, 'a brand new one')).statusCode, 200)
     assert.equal((await reset(first, 'from an old mail')).statusCode, 400)
+  })
+
+  test('a link dies with any change of the password, and so does a mail that is not sent yet', async () => {
+    const { email, bearer } = await service.register()
+    const token = (await resetLink(email)).searchParams.get('token')
+    await forget(email)
+    const changed = await service.post(
+      '/auth/change-password',
+      { current_password: PASSWORD, new_password: 'chosen meanwhile' },
+      bearer,
+    )
+    assert.equal(changed.statusCode, 200)
+    assert.equal((await reset(token, 'from an old mail')).statusCode, 400)
+    const sent = linksFor(service, email).length
+    await sendQueuedMail(service)
+    assert.equal(linksFor(service, email).length, sent)
+  })
+
+  test('a token that is none is refused before the password is hashed', async () => {
+    const junk = Array.from({ length: 200 }, (_, i) => reset(`svc_reset_${i}`, 'long enough'))
+    for (const reply of await Promise.all(junk)) assert.equal(reply.statusCode, 400)
   })
 
   test('the link is good for an hour, and a weak password does not use it up', async () => {

@@ -1,38 +1,59 @@
 // Proofs that travel by mail: that an address is one's own, and that one may set a new password. A request
 // only queues the mail; the token is made when it is sent, so no secret ever waits in the database, and no
-// reply depends on a mail server.
+// reply depends on a mail server. Looking at a link uses nothing up: programs that scan mail do that.
 
 import type { RateLimits } from '../http/rate-limit.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
+import type { Log } from '../platform/log.ts'
 import { digestSecret, mintId, mintSecret } from '../platform/tokens.ts'
-import { emailKey, requireAccount } from './accounts.ts'
-import { hashPassword, requireStrongPassword } from './passwords.ts'
-import { closeSessions } from './sessions.ts'
+import { requireAccount, requirePassword } from './accounts.ts'
+import { emailKey } from './email-address.ts'
+import { type PasswordRules, requireStrongPassword } from './password-policy.ts'
+import { hashPassword } from './passwords.ts'
+import { callOffProofs, findMailToken, insertTokenOfMail, lockAccount } from './proof-store.ts'
+import { recordSecurityEvent } from './security-log/security-log.ts'
+import { type Client, closeSessions } from './sessions.ts'
 import {
-  deleteMailTokens,
-  insertMailToken,
+  type AccountRow,
   markEmailVerified,
   type ProofPurpose,
+  type ProofRow,
   queueMailToEmail,
   takeMailToken,
   updatePassword,
 } from './store.ts'
 
 const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
 
 export const MAIL_TOKENS = {
-  verify_email: { prefix: 'svc_verify_', lifetime_ms: 24 * 60 * MINUTE_MS },
+  verify_email: { prefix: 'svc_verify_', lifetime_ms: DAY_MS },
   reset_password: { prefix: 'svc_reset_', lifetime_ms: 60 * MINUTE_MS },
+  change_email_from: { prefix: 'svc_leave_', lifetime_ms: DAY_MS },
+  change_email_to: { prefix: 'svc_take_', lifetime_ms: DAY_MS },
 } as const satisfies Record<ProofPurpose, { prefix: string; lifetime_ms: number }>
 
-export type ProofParts = {
+/**
+ * Ends, in the caller's transaction, what was made in the account's name: its keys and what it lets apps do. What else
+ * is to end is named.
+ */
+export type EndAccess = (
+  tx: Tx,
+  ending: { account_id: string; also: readonly ('apps' | 'saved_card' | 'payout_account')[] },
+) => Promise<void>
+
+const EVERYTHING = ['apps', 'saved_card', 'payout_account'] as const
+
+export type ProofParts = PasswordRules & {
   db: Db
   feed: InvalidationFeed
   clock: Clock
   limits: RateLimits
+  log: Log
+  endAccess: EndAccess
   /** Wakes the sender in this process, if there is one. */
   wakeMailSender: () => void
 }
@@ -55,47 +76,134 @@ export async function requestReset(parts: ProofParts, email: string): Promise<vo
   if (slot.allowed) await queueMail(parts, key, 'reset_password')
 }
 
-export async function verifyEmail(parts: ProofParts, token: string): Promise<void> {
-  const now = parts.clock.now()
+/**
+ * Whoever reads the mail must also be whoever made the account: else the owner of an address would, with one click,
+ * confirm an account that somebody else made with it.
+ */
+export async function verifyEmail(
+  parts: ProofParts,
+  given: {
+    token: string
+    password: string | undefined
+    /** The account of the session that it comes with. */
+    account_id: string | undefined
+    client: Client
+  },
+): Promise<void> {
+  const link = { token: given.token, purpose: 'verify_email' } as const
+  const { account_id } = await readProof(parts, link)
+  if (given.account_id !== account_id) {
+    if (given.password === undefined) throw passwordWanted()
+    await requirePassword(parts, await requireAccount(parts.db, account_id), given.password)
+  }
   await parts.db.transaction(async (tx) => {
-    const proof = await takeProof(tx, { token, purpose: 'verify_email', now })
-    await markEmailVerified(tx, { ...proof, at: now })
+    const { proof } = await takeProof(parts, tx, { ...link, account_id })
+    await confirmAddress(parts, tx, { ...proof, client: given.client })
   })
 }
 
+/**
+ * Until its address is confirmed, an account may have been made by anybody: whoever resets its password is its first
+ * owner, and nothing that was made before is theirs. Afterwards keys and connections may be kept, if the owner says so.
+ */
 export async function resetPassword(
   parts: ProofParts,
-  given: { token: string; new_password: string },
+  given: { token: string; new_password: string; keep_connections: boolean; client: Client },
 ): Promise<void> {
-  // Checked first, so that a password that is too short does not use up the link.
-  requireStrongPassword(given.new_password, 'new_password')
+  const link = { token: given.token, purpose: 'reset_password' } as const
+  // Before the hashing, which is dear: a made-up token must cost nothing.
+  const { account_id, email } = await readProof(parts, link)
+  requireStrongPassword(parts, given.new_password, { param: 'new_password', email })
   const password_hash = await hashPassword(given.new_password)
-  const now = parts.clock.now()
   await parts.db.transaction(async (tx) => {
-    const proof = await takeProof(tx, { token: given.token, purpose: 'reset_password', now })
-    await updatePassword(tx, proof.account_id, password_hash)
-    // Older links must not outlive the password they were asked for.
-    await deleteMailTokens(tx, proof.account_id, 'reset_password')
-    await markEmailVerified(tx, { ...proof, at: now })
-    await closeSessions(parts.feed, tx, { account_id: proof.account_id, except_id: null })
+    const { proof, account } = await takeProof(parts, tx, { ...link, account_id })
+    const is_first_owner = account.email_verified_at === null
+    const kept = given.keep_connections && !is_first_owner
+    await updatePassword(tx, account_id, password_hash)
+    // Older links must not outlive the password they were asked for, nor a change of address that was under way.
+    await callOffProofs(tx, account_id, ['reset_password', 'change_email_from', 'change_email_to'])
+    await confirmAddress(parts, tx, { ...proof, client: given.client })
+    await closeSessions(parts.feed, tx, { account_id, except_id: null })
+    const also = is_first_owner ? EVERYTHING : []
+    if (!kept) await parts.endAccess(tx, { account_id, also })
+    await recordSecurityEvent(parts, tx, {
+      account_id,
+      kind: 'password_reset',
+      at: parts.clock.now(),
+      client: given.client,
+      details: { connections_kept: kept },
+    })
   })
 }
 
-/** Makes the token of one mail; called by the sender, right before it is sent. */
+/** Makes the token of one mail; called by the sender, right before it is sent. Undefined: it was called off. */
 export async function issueProof(
   db: Db,
-  mail: { account_id: string; email: string; purpose: ProofPurpose },
+  mail: { id: string; email: string; purpose: ProofPurpose },
   now: Date,
-): Promise<string> {
+): Promise<string | undefined> {
   const { prefix, lifetime_ms } = MAIL_TOKENS[mail.purpose]
   const token = mintSecret(prefix)
-  await insertMailToken(db, {
-    ...mail,
+  const inserted = await insertTokenOfMail(db, {
     token_digest: digestSecret(token),
+    mail_id: mail.id,
+    email: mail.email,
     created_at: now,
     expires_at: new Date(now.getTime() + lifetime_ms),
   })
-  return token
+  return inserted ? token : undefined
+}
+
+type Link = { token: string; purpose: ProofPurpose }
+
+/** What the page of a link shows: undefined if the link is good no more. */
+export async function describeProof(
+  parts: Pick<ProofParts, 'db' | 'clock'>,
+  link: Link,
+): Promise<(ProofRow & { is_verified: boolean }) | undefined> {
+  const proof = await findProof(parts, parts.db, link)
+  if (!proof) return undefined
+  const { email_verified_at } = await requireAccount(parts.db, proof.account_id)
+  return { ...proof, is_verified: email_verified_at !== null }
+}
+
+/** Uses nothing up: `takeProof` does. */
+export async function readProof(
+  parts: Pick<ProofParts, 'db' | 'clock'>,
+  link: Link,
+): Promise<ProofRow> {
+  return (await findProof(parts, parts.db, link)) ?? refuseLink(link)
+}
+
+/** The account is locked before its link, as everybody does who changes both. */
+export async function takeProof(
+  parts: Pick<ProofParts, 'clock'>,
+  tx: Tx,
+  link: Link & { account_id: string },
+): Promise<{ proof: ProofRow; account: AccountRow }> {
+  const account = await lockAccount(tx, link.account_id)
+  const proof = await takeMailToken(tx, digestSecret(link.token), link.purpose)
+  if (!account || !proof || proof.expires_at <= parts.clock.now()) return refuseLink(link)
+  return { proof, account }
+}
+
+async function findProof(
+  { clock }: Pick<ProofParts, 'clock'>,
+  db: Queryable,
+  link: Link,
+): Promise<ProofRow | undefined> {
+  const proof = await findMailToken(db, digestSecret(link.token), link.purpose)
+  return proof && proof.expires_at > clock.now() ? proof : undefined
+}
+
+async function confirmAddress(
+  parts: ProofParts,
+  tx: Tx,
+  { account_id, email, client }: ProofRow & { client: Client },
+): Promise<void> {
+  const at = parts.clock.now()
+  if (!(await markEmailVerified(tx, { account_id, email, at }))) return
+  await recordSecurityEvent(parts, tx, { account_id, kind: 'email_verified', at, client })
 }
 
 async function queueMail(
@@ -108,15 +216,25 @@ async function queueMail(
   parts.wakeMailSender()
 }
 
-async function takeProof(tx: Tx, given: { token: string; purpose: ProofPurpose; now: Date }) {
-  const proof = await takeMailToken(tx, digestSecret(given.token), given.purpose)
-  if (proof && proof.expires_at > given.now) return proof
+const NEW_LINK: Record<ProofPurpose, string> = {
+  verify_email: 'Ask for a new mail with POST /auth/send-verification.',
+  reset_password: 'Ask for a new mail with POST /auth/forgot-password.',
+  change_email_from: 'Ask for the change again with POST /account/email.',
+  change_email_to: 'Ask for the change again with POST /account/email.',
+}
+
+function refuseLink({ purpose }: Link): never {
   throw new ApiError('invalid_request', {
     message: 'The link was used before or is too old.',
     param: 'token',
-    hint:
-      given.purpose === 'verify_email'
-        ? 'Ask for a new mail with POST /auth/send-verification.'
-        : 'Ask for a new mail with POST /auth/forgot-password.',
+    hint: NEW_LINK[purpose],
+  })
+}
+
+function passwordWanted(): ApiError {
+  return new ApiError('invalid_credentials', {
+    message: 'The password of the account is wanted.',
+    hint: 'Send `password` with the token, or the token with a session of the account.',
+    param: 'password',
   })
 }

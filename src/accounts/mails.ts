@@ -19,7 +19,8 @@ const WORDS: Record<ProofPurpose, Words> = {
     path: '/auth/verify',
     why: 'Please confirm that this address is yours.',
     action: 'Confirm address',
-    until: 'The link works once, for 24 hours.',
+    until:
+      'The link works once, for 24 hours. The page asks for your password if you are not signed in.',
     ignore: 'If you did not create an account, nothing happens when you ignore this mail.',
   },
   reset_password: {
@@ -29,6 +30,23 @@ const WORDS: Record<ProofPurpose, Words> = {
     action: 'Set a new password',
     until: 'The link works once, for one hour. All your sessions end when it is used.',
     ignore: 'If it was not you, ignore this mail: your password stays as it is.',
+  },
+  change_email_from: {
+    subject: 'Your account is to have another address',
+    path: '/account/email/confirm',
+    why: 'Somebody, hopefully you, asked to change the email address of your account. It stays as it is until you and the new address have agreed.',
+    action: 'Allow it, or stop it',
+    until: 'The link works once, for 24 hours.',
+    ignore:
+      'If it was not you, stop it with the link and change your password: somebody is signed in to your account.',
+  },
+  change_email_to: {
+    subject: 'Confirm your new email address',
+    path: '/account/email/confirm',
+    why: 'Somebody, hopefully you, asked to use this address for an account.',
+    action: 'Confirm the address',
+    until: 'The link works once, for 24 hours.',
+    ignore: 'If it was not you, ignore this mail: nothing happens.',
   },
 }
 

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { ApiError } from '../platform/errors.ts'
 import { Gate, GateFull } from '../platform/gate.ts'
+import { PASSWORD_BYTES_MAX } from './password-policy.ts'
 
 /** OWASP's minimum; about 40 ms. Raising them rehashes each password at its next login. */
 const MEMORY_KIB = 19_456
@@ -14,8 +15,6 @@ const PARALLELISM = 1
 const TAG_LENGTH = 32
 const NONCE_LENGTH = 16
 
-const LENGTH_MIN = 8
-const BYTES_MAX = 1024
 const QUEUE_LIMIT = 50
 
 const PHC_PATTERN =
@@ -26,18 +25,6 @@ const NOBODY = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${'A
 
 const derive = promisify(argon2)
 const gate = new Gate({ limit: Math.max(1, availableParallelism() - 1), queue_limit: QUEUE_LIMIT })
-
-/** `param`: the field it came in. */
-export function requireStrongPassword(password: string, param: string): void {
-  if (Buffer.byteLength(password) > BYTES_MAX) {
-    throw new ApiError('bad_request', {
-      message: `The password is longer than ${BYTES_MAX} bytes.`,
-      param,
-    })
-  }
-  // Code points, not UTF-16 units: eight emoji are eight characters.
-  if (Array.from(password).length < LENGTH_MIN) throw new ApiError('weak_password', { param })
-}
 
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(NONCE_LENGTH)
@@ -55,7 +42,7 @@ export async function verifyPassword(
   password: string,
   stored: string | undefined,
 ): Promise<boolean> {
-  if (Buffer.byteLength(password) > BYTES_MAX) return false
+  if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) return false
   const [, memory, passes, parallelism, nonce = '', tag = ''] =
     PHC_PATTERN.exec(stored ?? NOBODY) ?? []
   const expected = Buffer.from(tag, 'base64')

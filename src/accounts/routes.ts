@@ -14,11 +14,11 @@ import {
   readUser,
   register,
 } from './accounts.ts'
-import { type ProofParts, requestReset, requestVerification } from './mail-proofs.ts'
-import { Password, proofPageRoutes } from './proof-routes.ts'
+import { requestReset, requestVerification } from './mail-proofs.ts'
+import { Password, type ProofRouteParts, proofPageRoutes } from './proof-routes.ts'
 import { clientOf, closeSession, closeSessionOfToken, SESSION_LIFETIME_S } from './sessions.ts'
 
-export type AuthParts = AccountParts & ProofParts & { secure_cookies: boolean }
+export type AuthParts = AccountParts & ProofRouteParts & { secure_cookies: boolean }
 
 const Email = Type.String({ maxLength: 1000, examples: ['ada@example.com'] })
 const User = Type.Object({
@@ -133,13 +133,16 @@ function sessionRoutes(app: App, parts: AuthParts): void {
         operationId: 'change_password',
         summary: 'Change the password',
         description:
-          'Every other session ends. A wrong current password uses up an attempt: 5 in 15 minutes.',
+          'Every other session ends, and links to set a new password that were mailed before. A wrong current password uses up an attempt: 5 in 15 minutes.',
         body: Type.Object({ current_password: Password, new_password: Password }),
         response: { 200: Success },
       },
     },
     async (request) => {
-      await changePassword(parts, sessionOf(request), request.body)
+      await changePassword(parts, sessionOf(request), {
+        ...request.body,
+        client: clientOf(request),
+      })
       return { success: true as const }
     },
   )

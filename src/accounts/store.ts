@@ -8,11 +8,22 @@ export type AccountRow = {
   password_hash: string
   email_verified_at: Date | null
   created_at: Date
+  /** When it is deleted, unless its owner comes back before. */
+  closes_at: Date | null
 }
 
+export const ACCOUNT_COLUMNS = 'id, email, password_hash, email_verified_at, created_at, closes_at'
+
 /** Mails with a link that proves something. */
-export type ProofPurpose = 'verify_email' | 'reset_password'
+export type ProofPurpose =
+  | 'verify_email'
+  | 'reset_password'
+  | 'change_email_from'
+  | 'change_email_to'
 export type MailPurpose = ProofPurpose | 'notice'
+
+/** What a link proves: that somebody reads the mail of this address. */
+export type ProofRow = { account_id: string; email: string; expires_at: Date }
 
 const INSERT_ACCOUNT = statement<object>(
   'accounts.insert_account',
@@ -22,14 +33,14 @@ const INSERT_ACCOUNT = statement<object>(
 
 const FIND_ACCOUNT_BY_EMAIL = statement<AccountRow>(
   'accounts.find_account_by_email',
-  `select id, email, password_hash, email_verified_at, created_at
+  `select ${ACCOUNT_COLUMNS}
    from account
    where email_key = $1::text`,
 )
 
 const FIND_ACCOUNT = statement<AccountRow>(
   'accounts.find_account',
-  `select id, email, password_hash, email_verified_at, created_at
+  `select ${ACCOUNT_COLUMNS}
    from account
    where id = $1::uuid`,
 )
@@ -48,25 +59,30 @@ const REPLACE_PASSWORD = statement<{ id: string }>(
    set password_hash = $3::text
    where id = $1::uuid
      and password_hash = $2::text
+     and closes_at is null
    returning id`,
 )
 
-// Waits for a change of the password that is under way, and then finds another hash.
+// Waits for a change of the password that is under way, and then finds another hash; an account that its owner has
+// given up opens no session.
 const LOCK_PASSWORD = statement<{ id: string }>(
   'accounts.lock_password',
   `select id
    from account
    where id = $1::uuid
      and password_hash = $2::text
+     and closes_at is null
    for share`,
 )
 
-const MARK_EMAIL_VERIFIED = statement<object>(
+const MARK_EMAIL_VERIFIED = statement<{ id: string }>(
   'accounts.mark_email_verified',
   `update account
-   set email_verified_at = coalesce(email_verified_at, $3::timestamptz)
+   set email_verified_at = $3::timestamptz
    where id = $1::uuid
-     and email = $2::text`,
+     and email = $2::text
+     and email_verified_at is null
+   returning id`,
 )
 
 const INSERT_SESSION = statement<object>(
@@ -144,10 +160,13 @@ const QUEUE_MAIL_TO_EMAIL = statement<object>(
    where email_key = $2::text`,
 )
 
+// Money may move for an account that is deleted: a refund, a payout. Nobody is there to be told.
 const QUEUE_NOTICE = statement<object>(
   'accounts.queue_notice',
   `insert into mail_outbox (id, account_id, purpose, subject, words, created_at, next_attempt_at)
-   values ($1::uuid, $2::uuid, 'notice', $3::text, $4::text, $5::timestamptz, $5::timestamptz)`,
+   select $1::uuid, id, 'notice', $3::text, $4::text, $5::timestamptz, $5::timestamptz
+   from account
+   where id = $2::uuid`,
 )
 
 // Claimed by moving the next attempt: a sender that dies leaves the row to be tried again.
@@ -174,8 +193,8 @@ const CLAIM_MAIL = statement<{
        limit 1
        for update skip locked
      )
-   returning mail_outbox.id, mail_outbox.account_id, account.email, mail_outbox.purpose, mail_outbox.subject,
-     mail_outbox.words, mail_outbox.attempts`,
+   returning mail_outbox.id, mail_outbox.account_id, coalesce(mail_outbox.to_email, account.email) as email,
+     mail_outbox.purpose, mail_outbox.subject, mail_outbox.words, mail_outbox.attempts`,
 )
 
 const POSTPONE_MAIL = statement<object>(
@@ -198,19 +217,12 @@ const INSERT_MAIL_TOKEN = statement<object>(
 )
 
 // The delete is the use: of two that race, one gets the row.
-const TAKE_MAIL_TOKEN = statement<{ account_id: string; email: string; expires_at: Date }>(
+const TAKE_MAIL_TOKEN = statement<ProofRow>(
   'accounts.take_mail_token',
   `delete from mail_token
    where token_digest = $1::bytea
      and purpose = $2::text
    returning account_id, email, expires_at`,
-)
-
-const DELETE_MAIL_TOKENS = statement<object>(
-  'accounts.delete_mail_tokens',
-  `delete from mail_token
-   where account_id = $1::uuid
-     and purpose = $2::text`,
 )
 
 export async function insertAccount(
@@ -264,11 +276,13 @@ export async function updatePassword(
   await db.run(UPDATE_PASSWORD, [account_id, password_hash])
 }
 
+/** False if it was verified before, or is another address by now. */
 export async function markEmailVerified(
   tx: Tx,
   proof: { account_id: string; email: string; at: Date },
-): Promise<void> {
-  await tx.run(MARK_EMAIL_VERIFIED, [proof.account_id, proof.email, proof.at])
+): Promise<boolean> {
+  const rows = await tx.run(MARK_EMAIL_VERIFIED, [proof.account_id, proof.email, proof.at])
+  return rows.length > 0
 }
 
 export async function insertSession(
@@ -374,12 +388,4 @@ export async function insertMailToken(
 
 export async function takeMailToken(tx: Tx, token_digest: Buffer, purpose: MailPurpose) {
   return (await tx.run(TAKE_MAIL_TOKEN, [token_digest, purpose]))[0]
-}
-
-export async function deleteMailTokens(
-  tx: Tx,
-  account_id: string,
-  purpose: MailPurpose,
-): Promise<void> {
-  await tx.run(DELETE_MAIL_TOKENS, [account_id, purpose])
 }

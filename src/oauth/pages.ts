@@ -13,6 +13,8 @@ export type CredentialsForm = {
   query: string
   csrf: string
   app_name: string | undefined
+  /** Said where a password is set. */
+  password_rule: string
   email?: string
   fault?: { text: string; field: 'email' | 'password' }
 }
@@ -61,7 +63,7 @@ function renderEmail({ email, fault }: CredentialsForm): Html {
   }></div>`
 }
 
-function renderPassword({ kind, fault }: CredentialsForm): Html {
+function renderPassword({ kind, fault, password_rule }: CredentialsForm): Html {
   const isWrong = fault?.field === 'password'
   const described = [isWrong && 'fault', kind === 'register' && 'rule'].filter((id) => id !== false)
   return html`<div class="field"><label for="password">Password</label>
@@ -69,7 +71,7 @@ function renderPassword({ kind, fault }: CredentialsForm): Html {
   maxlength="1024"${kind === 'register' && html` minlength="8"`}${isWrong && html` aria-invalid="true" autofocus`}${
     described.length > 0 && html` aria-describedby="${described.join(' ')}"`
   }>
-${kind === 'register' && html`<p class="field-hint" id="rule">At least 8 characters.</p>`}</div>`
+${kind === 'register' && html`<p class="field-hint" id="rule">${password_rule}</p>`}</div>`
 }
 
 function renderForgotten(form: CredentialsForm, action: string): Html {

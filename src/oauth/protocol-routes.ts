@@ -179,6 +179,10 @@ function userinfoRoutes(app: App, parts: ProtocolParts): void {
         sub: Id,
         id: Id,
         email: Type.String({ examples: ['ada@example.com'] }),
+        email_verified: Type.Boolean({
+          description:
+            'Whether the user has shown that the address is theirs. Know users by `sub`: addresses change.',
+        }),
         balance: Type.Optional(Credits),
       }),
     },
@@ -196,9 +200,10 @@ function userinfoRoutes(app: App, parts: ProtocolParts): void {
 }
 
 async function describeUser(db: Db, { account_id, scopes }: TokenPrincipal) {
-  const { id, email } = await requireAccount(db, account_id)
+  const { id, email, email_verified_at } = await requireAccount(db, account_id)
   const wallet = scopes.includes('credits.read') ? await readBalance(db, account_id) : undefined
-  return { sub: id, id, email, ...(wallet && { balance: wallet.balance }) }
+  const email_verified = email_verified_at !== null
+  return { sub: id, id, email, email_verified, ...(wallet && { balance: wallet.balance }) }
 }
 
 function metadataRoute(app: App, issuer: string): void {

@@ -4,6 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AccountParts, type LoggedIn, login, register } from '../accounts/accounts.ts'
 import { type ProofParts, requestReset } from '../accounts/mail-proofs.ts'
+import { describePasswordRule } from '../accounts/password-policy.ts'
 import {
   clientOf,
   closeSession,
@@ -78,6 +79,7 @@ async function showForm(
     query,
     csrf: proveVisit(parts, request, reply),
     app_name: app?.name,
+    password_rule: describePasswordRule(parts),
     ...(refused && { email: refused.email, fault: describeRefusal(refused.error) }),
   })
   return sendFormPage(reply, page, { status: refused?.error.status ?? 200 })

@@ -143,6 +143,20 @@ export async function markAccountGone(
   await db.run(MARK_GONE, [gone.developer_id, gone.stripe_account_id, at])
 }
 
+// The next one is made under another idempotency key: the old key would get the old account again.
+const FORGET = statement<object>(
+  'payouts.forget_account',
+  `update payout_account
+   set stripe_account_id = null, create_attempt = create_attempt + 1, country = null, default_currency = null,
+     charges_enabled = false, payouts_enabled = false, details_submitted = false, disabled_reason = null,
+     onboarding_completed_at = null, event_at = null, look_mirrored = looks_begun
+   where developer_id = $1::uuid`,
+)
+
+export async function forgetAccount(tx: Tx, developer_id: string): Promise<void> {
+  await tx.run(FORGET, [developer_id])
+}
+
 const FIND_OWNER = statement<{ developer_id: string; event_at: Date | null }>(
   'payouts.find_account_owner',
   'select developer_id, event_at from payout_account where stripe_account_id = $1::text',

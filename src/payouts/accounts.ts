@@ -2,12 +2,13 @@
 
 import { requireAccount } from '../accounts/accounts.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Db, Queryable } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import {
   beginLook,
   findAccount,
+  forgetAccount,
   giveUpAttempt,
   markAccountGone,
   mirrorAccount,
@@ -41,6 +42,11 @@ export async function findPayoutAccount(
   developer_id: string,
 ): Promise<PayoutAccountRow | undefined> {
   return await findAccount(db, developer_id)
+}
+
+/** For an account whose address was not its maker's: what they earn from now on must not go where somebody else said. */
+export async function forgetPayoutAccount(tx: Tx, developer_id: string): Promise<void> {
+  await forgetAccount(tx, developer_id)
 }
 
 /** Looks at the processor and mirrors what it says. Throws a ProcessorError if it cannot be asked. */

@@ -36,7 +36,7 @@ export const ERRORS = {
     message: 'The password is too short.',
     hint: 'Use at least 8 characters.',
     explanation:
-      'Passwords have at least 8 characters. There are no other rules about what they contain.',
+      'Passwords have at least 8 characters. Where `PASSWORD_POLICY` is `common`, those that are guessed first, and one’s own address, are refused too; the message says which it was. There are no other rules about what they contain.',
   },
   invalid_url: {
     status: 400,

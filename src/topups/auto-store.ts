@@ -103,6 +103,16 @@ export async function switchOff(tx: Tx, account_id: string, reason: string): Pro
   await tx.run(SWITCH_OFF, [account_id, reason])
 }
 
+const FORGET = statement<object>(
+  'topups.forget_auto',
+  'delete from auto_topup where account_id = $1::uuid',
+)
+
+/** With the saved payment method, which belongs to whoever saved it. */
+export async function forgetAutoTopup(tx: Tx, account_id: string): Promise<void> {
+  await tx.run(FORGET, [account_id])
+}
+
 // Who has been told that the ceiling is reached is not due again in that month.
 const LIST_DUE = statement<{ account_id: string }>(
   'topups.list_due',

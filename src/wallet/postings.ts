@@ -25,6 +25,7 @@ export const POSTING_KINDS = [
   'dispute_won',
   'dispute_lost',
   'dispute_reinstated',
+  'closure',
 ] as const
 
 export type Posting = {
@@ -34,7 +35,7 @@ export type Posting = {
   /** Into the wallet; negative takes out of it. */
   amount: bigint
   kind: (typeof POSTING_KINDS)[number]
-  counter: { account: 'promo' | 'external' | 'transit' | 'disputed'; owner?: string }
+  counter: { account: 'promo' | 'external' | 'transit' | 'disputed' | 'forfeited'; owner?: string }
   description?: string
   /** Written to the outbox with the posting, if given. */
   event?: object

@@ -19,6 +19,7 @@ export const SECURITY_EVENTS = {
   password_reset: { says: 'The password was reset by mail', mailed: true },
   email_verified: { says: 'The email address was confirmed' },
   email_change_asked: { says: 'A change of the email address was asked for', mailed: true },
+  email_change_stopped: { says: 'A change of the email address was stopped' },
   email_changed: { says: 'The email address was changed', mailed: true },
   factor_added: { says: 'A second factor was added', mailed: true },
   factor_removed: { says: 'A second factor was removed', mailed: true },

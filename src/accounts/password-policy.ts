@@ -1,0 +1,75 @@
+// Which passwords are taken. `length` asks for eight characters, as the interface says; `common` also refuses what
+// everybody tries first. Nothing else is asked for: rules about digits and signs make passwords that people forget.
+
+import { readFileSync } from 'node:fs'
+import { ApiError } from '../platform/errors.ts'
+
+export const PASSWORD_POLICIES = ['length', 'common'] as const
+export type PasswordPolicy = (typeof PASSWORD_POLICIES)[number]
+
+const LENGTH_MIN = 8
+export const PASSWORD_BYTES_MAX = 1024
+
+const ONE_CHARACTER = /^(.)\1*$/su
+const LIST = new URL('common-passwords.txt', import.meta.url)
+
+export type PasswordRules = { password_policy: PasswordPolicy }
+
+/** `param`: the field it came in. `email`: whose password it is to be. */
+export function requireStrongPassword(
+  { password_policy }: PasswordRules,
+  password: string,
+  { param, email }: { param: string; email: string },
+): void {
+  if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) {
+    throw new ApiError('bad_request', {
+      message: `The password is longer than ${PASSWORD_BYTES_MAX} bytes.`,
+      param,
+    })
+  }
+  // Code points, not UTF-16 units: eight emoji are eight characters.
+  if (Array.from(password).length < LENGTH_MIN) throw new ApiError('weak_password', { param })
+  if (password_policy === 'common') refuseGuessable(password, { param, email })
+}
+
+/** What a page says under the field. */
+export function describePasswordRule({ password_policy }: PasswordRules): string {
+  return password_policy === 'common'
+    ? 'At least 8 characters, and not one of the passwords that everybody uses. Several words in a row are good.'
+    : 'At least 8 characters. Several words in a row are good.'
+}
+
+function refuseGuessable(password: string, { param, email }: { param: string; email: string }) {
+  const guess = foldCase(password)
+  const address = foldCase(email)
+  if (guess === address || guess === address.slice(0, address.lastIndexOf('@'))) {
+    throw new ApiError('weak_password', {
+      message: 'The password is your own address.',
+      hint: 'Use something that nobody finds beside your name: several words in a row, for example.',
+      param,
+    })
+  }
+  if (ONE_CHARACTER.test(guess) || commonPasswords().has(guess)) {
+    throw new ApiError('weak_password', {
+      message: 'This password is one of those that everybody uses, and is guessed first.',
+      hint: 'Use another one: several words in a row, for example.',
+      param,
+    })
+  }
+}
+
+let known: ReadonlySet<string> | undefined
+
+/** Read once, by the first who sets a password under the policy. */
+function commonPasswords(): ReadonlySet<string> {
+  known ??= new Set(
+    readFileSync(LIST, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && line !== '#' && !line.startsWith('# ')),
+  )
+  return known
+}
+
+function foldCase(text: string): string {
+  return text.normalize('NFKC').trim().toLowerCase()
+}

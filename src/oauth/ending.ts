@@ -1,0 +1,47 @@
+// The end of what an account let apps do, and of its own apps: in the transaction of whatever makes it necessary. Locks
+// are taken in the order of grants.ts.
+
+import type { Tx } from '../platform/db.ts'
+import { deleteAppsOfAccount, findGrantsOfAccount, lockAppsOfAccount } from './ending-store.ts'
+import { endGrants, type GrantParts, linkName, updateConnections } from './grants.ts'
+import { lockGrants, lockLinks } from './store.ts'
+
+/**
+ * Every consent of the account ends, with its tokens and links, and the apps are told. With `apps: 'ended'` the apps that
+ * the account registered go as well, with all that their users granted them.
+ */
+export async function endOAuthOfAccount(
+  parts: GrantParts,
+  tx: Tx,
+  ending: { account_id: string; apps: 'kept' | 'ended' },
+): Promise<void> {
+  const { account_id, apps } = ending
+  const seen = await findGrantsOfAccount(tx, account_id)
+  const links = seen.flatMap(({ app_id, external_user_id }) =>
+    external_user_id === null ? [] : [linkName({ app_id, external_user_id })],
+  )
+  await lockLinks(tx, links.sort())
+  if (apps === 'ended') {
+    await lockAppsOfAccount(
+      tx,
+      account_id,
+      seen.map((grant) => grant.app_id),
+    )
+  }
+  const grants = await lockGrants(
+    tx,
+    seen.map((grant) => grant.id),
+  )
+  await endGrants(parts, tx, grants)
+  await updateConnections(
+    parts,
+    tx,
+    seen.map((grant) => grant.connection_id),
+  )
+  if (apps === 'kept') return
+  const deleted = await deleteAppsOfAccount(tx, account_id)
+  await parts.feed.invalidate(
+    tx,
+    deleted.map((client_id) => `app:${client_id}`),
+  )
+}
