@@ -13,6 +13,7 @@ import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
+import { leakRoutes } from './keys/leak-routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { appRoutes } from './oauth/app-routes.ts'
 import { appUserRoutes } from './oauth/app-user-routes.ts'
@@ -63,6 +64,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
     rate_limit_per_minute: config.RATE_LIMIT_PER_MINUTE,
   })
+  leakRoutes(app, parts)
   appRoutes(app, { ...parts, apps_per_account_max: config.APPS_PER_ACCOUNT_MAX })
   appUserRoutes(app, parts)
   signInRoutes(app, account_parts)

@@ -167,6 +167,9 @@ const SETTINGS = {
     secret: true,
     doc: 'Bearer token of /metrics. Without it /metrics answers loopback callers only.',
   }),
+  SECRET_SCANNING_KEYS: optionalText({
+    doc: 'Public keys that sign reports to /v1/keys/leaked, in PEM, or the file that holds them: what https://api.github.com/meta/public_keys/secret_scanning answers. Reports without a signature are taken too.',
+  }),
   LOG_LEVEL: choice(LOG_LEVELS, { fallback: 'info', doc: 'How much is logged.' }),
   DRAIN_MS: integer({
     fallback: 1000,
