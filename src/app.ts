@@ -15,6 +15,7 @@ import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
 import { leakRoutes } from './keys/leak-routes.ts'
 import { keyRoutes } from './keys/routes.ts'
+import { settingWarnings } from './live-settings.ts'
 import { appRoutes } from './oauth/app-routes.ts'
 import { appUserRoutes } from './oauth/app-user-routes.ts'
 import { authorizeRoutes } from './oauth/authorize-routes.ts'
@@ -146,11 +147,12 @@ async function openApp(parts: Parts, options: AppOptions) {
   const routes = await collectRoutes(app, public_url)
   addAuthentication(app, { ...parts, public_url })
   const readMetrics = options.readMetrics ?? (() => metrics.registry.metrics())
+  const setting_warnings = settingWarnings(config)
   healthRoutes(app, {
     ...parts,
     metrics_token: config.METRICS_TOKEN,
     readMetrics,
-    readWarnings: () => parts.model_watch.warnings(),
+    readWarnings: () => [...setting_warnings, ...parts.model_watch.warnings()],
   })
   return { app, routes }
 }
