@@ -1,6 +1,7 @@
 // /developers/keys, and what a key may know about itself.
 
 import { type Static, Type } from 'typebox'
+import type { StepUpParts } from '../accounts/step-up.ts'
 import { keyOf, sessionOf } from '../http/access.ts'
 import {
   Id,
@@ -64,7 +65,10 @@ const NOTHING_SET = {
   allowed_ips: null,
 }
 
-export function keyRoutes(app: App, parts: KeyParts & { rate_limit_per_minute: number }): void {
+export function keyRoutes(
+  app: App,
+  parts: KeyParts & StepUpParts & { rate_limit_per_minute: number },
+): void {
   app.post(
     '/developers/keys',
     {

@@ -325,6 +325,21 @@ describe('a key with address ranges', () => {
   })
 })
 
+test('a session whose last proof is older than 15 minutes can neither rotate a key nor take its spend limit away', async () => {
+  const limit = { spend_limit_credits: 5, spend_limit_period: 'day' }
+  const { bearer, key, id } = await newKey(limit)
+  service.clock.advance(15 * 60_000 + 1)
+  const refused = [
+    await rotate(bearer, id),
+    await change(bearer, id, { spend_limit_credits: null }),
+    await change(bearer, id, { spend_limit_period: null }),
+  ]
+  for (const reply of refused) assert.equal(reply.statusCode, 403)
+  assert.equal((await change(bearer, id, { name: 'renamed' })).statusCode, 200)
+  const { name, spend_limit_credits } = (await describeKey(key)).json()
+  assert.deepEqual([name, spend_limit_credits], ['renamed', 5])
+})
+
 test('every change of a key is an event of its owner, with who did it and without a secret', async () => {
   const { bearer, user_id, id, key } = await newKey({ name: 'mine' })
   service.clock.advance(1)
