@@ -17,7 +17,9 @@ import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
+import { leakRoutes } from './keys/leak-routes.ts'
 import { keyRoutes } from './keys/routes.ts'
+import { settingWarnings } from './live-settings.ts'
 import { appRoutes } from './oauth/app-routes.ts'
 import { appUserRoutes } from './oauth/app-user-routes.ts'
 import { authorizeRoutes } from './oauth/authorize-routes.ts'
@@ -72,6 +74,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
     rate_limit_per_minute: config.RATE_LIMIT_PER_MINUTE,
   })
+  leakRoutes(app, parts)
   appRoutes(app, { ...parts, apps_per_account_max: config.APPS_PER_ACCOUNT_MAX })
   appUserRoutes(app, parts)
   signInRoutes(app, account_parts)
@@ -154,11 +157,12 @@ async function openApp(parts: Parts, options: AppOptions) {
   addAuthentication(app, { ...parts, public_url })
   addSessionRecheck(app, parts)
   const readMetrics = options.readMetrics ?? (() => metrics.registry.metrics())
+  const setting_warnings = settingWarnings(config)
   healthRoutes(app, {
     ...parts,
     metrics_token: config.METRICS_TOKEN,
     readMetrics,
-    readWarnings: () => parts.model_watch.warnings(),
+    readWarnings: () => [...setting_warnings, ...parts.model_watch.warnings()],
   })
   return { app, routes }
 }

@@ -28,6 +28,7 @@ import type { Log } from './platform/log.ts'
 import { createMailer, type Mailer } from './platform/mail.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
 import { SecretBox } from './platform/secret-box.ts'
+import { readScannerKeys } from './scanner-keys.ts'
 import { readSecretKeys } from './secrets-key.ts'
 import { FailedCalls } from './usage/failed-calls.ts'
 import { CallLedger } from './wallet/lanes/call-ledger.ts'
@@ -92,6 +93,7 @@ export function compose(options: ComposeOptions) {
     failed_calls: new FailedCalls((count) => metrics.failed_calls_dropped.inc(count)),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
+    scanner_keys: readScannerKeys(config),
     lifecycle: createLifecycle(),
     mailer: composeMailer(config),
   }

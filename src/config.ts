@@ -27,7 +27,10 @@ const SETTINGS = {
   HOST: text({ fallback: '127.0.0.1', doc: 'Address to listen on. 0.0.0.0 for every interface.' }),
   PUBLIC_URL: url({
     protocols: ['http:', 'https:'],
-    doc: 'Base of links, docs_url and the OAuth issuer. Default: http://localhost:$PORT',
+    doc: 'Base of links, docs_url and the OAuth issuer. Default: http://localhost:$PORT. Live mode needs https.',
+  }),
+  ALLOW_INSECURE_PUBLIC_URL: optionalChoice(['loopback'] as const, {
+    doc: 'loopback: live mode takes an http PUBLIC_URL on localhost, 127.0.0.1 or [::1], to be tried on one machine.',
   }),
   SVC_MODE: choice(['sandbox', 'live'] as const, {
     doc: 'sandbox: parts without credentials use built-in stand-ins. live: never.',
@@ -160,7 +163,7 @@ const SETTINGS = {
   SMTP_URL: url({
     protocols: ['smtp:', 'smtps:'],
     secret: true,
-    doc: 'Mail server, for example smtp://user:password@mail.example.com:587. Without it mail is kept in DATA_DIR/mail.',
+    doc: 'Mail server, for example smtp://user:password@mail.example.com:587. Without it mail is kept in DATA_DIR/mail; live mode needs it.',
   }),
   MAIL_FROM: text({ fallback: 'Svc <no-reply@localhost>', doc: 'Sender of mail.' }),
   TRUST_PROXY: networks({
@@ -168,7 +171,10 @@ const SETTINGS = {
   }),
   METRICS_TOKEN: optionalText({
     secret: true,
-    doc: 'Bearer token of /metrics. Without it /metrics answers loopback callers only.',
+    doc: 'Bearer token of /metrics. Without it /metrics answers loopback callers only. In live mode at least 24 characters.',
+  }),
+  SECRET_SCANNING_KEYS: optionalText({
+    doc: 'Public keys that sign reports to /v1/keys/leaked, in PEM, or the file that holds them: what https://api.github.com/meta/public_keys/secret_scanning answers. Reports without a signature are taken too.',
   }),
   LOG_LEVEL: choice(LOG_LEVELS, { fallback: 'info', doc: 'How much is logged.' }),
   DRAIN_MS: integer({

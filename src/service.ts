@@ -15,6 +15,7 @@ import { requireConnectionRoom } from './connections.ts'
 import type { App } from './http/server.ts'
 import { jobsOf } from './jobs.ts'
 import { listen } from './listen.ts'
+import { settingWarnings } from './live-settings.ts'
 import type { Log } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { OpenSet } from './platform/open-set.ts'
@@ -71,6 +72,8 @@ type Running = {
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, database_url, log, signal, parent } = options
   const parts = compose(options)
+  // The parent of a cluster has said it for all.
+  if (!cluster.isWorker) for (const warning of settingWarnings(config)) log.warn(warning)
   const worker = new Worker({
     log,
     observe: (job, outcome, seconds) => parts.metrics.jobs.labels(job, outcome).observe(seconds),

@@ -14,6 +14,7 @@ import {
 import type { App } from '../http/server.ts'
 import { isCrossSite } from '../http/session-cookie.ts'
 import type { LastUsed } from '../keys/last-used.ts'
+import { isAllowedFrom, requireWithin } from '../keys/restrictions.ts'
 import { insufficientScope } from '../oauth/scopes.ts'
 import { ApiError } from '../platform/errors.ts'
 import { type Credential, readCredential } from './credentials.ts'
@@ -167,6 +168,9 @@ function counterOf(request: FastifyRequest): { key: string; max: number | undefi
       // A credential that is not valid counts for its address: a new invented key must not be a new allowance.
       return { key: addressBucket(request.ip), max: undefined }
     case 'key':
+      // Nor must a key be used up from where it does not work.
+      if (principal.restrictions && !isAllowedFrom(principal.restrictions, request.ip))
+        return { key: addressBucket(request.ip), max: undefined }
       return { key: principal.key_id, max: principal.rate_limit_per_minute ?? undefined }
     case 'session':
       return { key: principal.session_id, max: undefined }
@@ -177,22 +181,23 @@ function counterOf(request: FastifyRequest): { key: string; max: number | undefi
 }
 
 function requireAccess(arrival: Arrival): void {
-  const { policy, credential } = arrival
-  const { principal } = arrival.request
+  const { policy, credential, request } = arrival
+  const { principal } = request
   switch (policy.access) {
     case 'public':
       return
     case 'key':
-      if (principal?.kind === 'key') return
+      if (principal?.kind === 'key') return requireWithin(principal, request)
       throw new ApiError('invalid_api_key', { hint: 'Send an API key (sk-svc-…).' })
     case 'token':
       if (principal?.kind !== 'token') throw invalidToken()
       return requireScope(principal, policy)
     case 'caller':
-      if (principal?.kind === 'key') return
+      if (principal?.kind === 'key') return requireWithin(principal, request)
       if (principal?.kind === 'token') return requireScope(principal, policy)
       throw credential.kind === 'token' ? invalidToken() : noCaller()
     case 'anyone_known':
+      if (principal?.kind === 'key') return requireWithin(principal, request)
       if (principal) return
       throw credential.kind === 'token' ? invalidToken() : noCaller()
     case 'session':

@@ -76,7 +76,7 @@ export async function findActiveSession(
 
 /** For what outlives the request that it was asked with. */
 export async function isSessionOpen(
-  parts: { db: Db; clock: Clock },
+  parts: { db: Queryable; clock: Clock },
   session_id: string,
 ): Promise<boolean> {
   return await hasOpenSession(parts.db, session_id, parts.clock.now())

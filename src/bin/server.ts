@@ -8,6 +8,7 @@ import type { AppOptions } from '../app.ts'
 import { startCluster } from '../cluster.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { openDatabase } from '../database.ts'
+import { requireLiveSettings } from '../live-settings.ts'
 import { createLog, type Log } from '../platform/log.ts'
 import { startSandboxProcess } from '../sandbox-process.ts'
 import { type ServiceOptions, startService } from '../service.ts'
@@ -27,6 +28,7 @@ export async function serveWith(app: AppOptions): Promise<void> {
   const stopping = new AbortController()
   try {
     const config = loadConfig(process.env)
+    requireLiveSettings(config)
     const log = createLog({ level: config.LOG_LEVEL })
     stopOnSignal(stopping, config, log)
     await runUntilStopped({ config, log, app, signal: stopping.signal })

@@ -95,6 +95,13 @@ export type SessionPrincipal = {
   readonly by_cookie: boolean
 }
 
+/** Null: no bound. */
+export type KeyRestrictions = {
+  /** Templates of routes. */
+  readonly endpoints: ReadonlySet<string> | null
+  readonly addresses: { contains(ip: string): boolean } | null
+}
+
 export type KeyPrincipal = {
   readonly kind: 'key'
   readonly account_id: string
@@ -104,10 +111,12 @@ export type KeyPrincipal = {
   readonly billing_mode: 'developer' | 'user'
   readonly client_id: string | null
   readonly created_at: Date
+  /** When the secret that was presented stops working: of two that overlap, the older ends first. */
   readonly expires_at: Date | null
   readonly rate_limit_per_minute: number | null
   readonly spend_limit_credits: bigint | null
   readonly spend_limit_period: 'day' | 'month' | 'total' | null
+  readonly restrictions: KeyRestrictions | null
 }
 
 /** An end user, through an app that they let spend their credits. */

@@ -73,7 +73,7 @@ export function healthRoutes(app: App, parts: HealthParts): void {
         operationId: 'ready',
         summary: 'May it get traffic?',
         description:
-          '503 while starting, while draining before a stop, and without a database. `warnings` do not make it fail: models that their provider has shut down or will, where this process watches that.',
+          '503 while starting, while draining before a stop, and without a database. `warnings` do not make it fail: settings that are dangerous, and models that their provider has shut down or will, where this process watches that.',
         response: { 200: Ready },
       },
     },

@@ -75,6 +75,8 @@ const SECURITY: Record<RoutePolicy['access'], Record<string, string[]>[]> = {
 /** Where an access token may be what is wrong. */
 const TOKEN_ACCESS: readonly RoutePolicy['access'][] = ['token', 'caller', 'anyone_known']
 
+const KEY_ACCESS: readonly RoutePolicy['access'][] = ['key', 'caller', 'anyone_known']
+
 /** Must come before the first route. Returns the list that fills up as routes are added. */
 export async function collectRoutes(app: App, public_url: string): Promise<DeclaredRoute[]> {
   const routes: DeclaredRoute[] = []
@@ -186,6 +188,8 @@ export function errorCodesOf(route: DeclaredRoute): ErrorCode[] {
   if (scope !== undefined) codes.push('insufficient_scope')
   if (access !== 'public' && access !== 'token') codes.push(denied ?? 'invalid_api_key')
   if (access === 'session' && route.method !== 'GET') codes.push('forbidden')
+  // A key may be limited to other endpoints and addresses.
+  if (KEY_ACCESS.includes(access)) codes.push('forbidden')
   if (!unlimited) codes.push('rate_limit_exceeded')
   codes.push('service_unavailable', 'internal_error')
   return [...new Set(codes)]

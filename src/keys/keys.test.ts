@@ -38,6 +38,9 @@ describe('creating a key', () => {
       rate_limit_per_minute: null,
       spend_limit_credits: null,
       spend_limit_period: null,
+      allowed_endpoints: null,
+      allowed_ips: null,
+      previous_secret_until: null,
       spent_period_credits: null,
       period_resets_at: null,
     })

@@ -1,12 +1,16 @@
-// API keys: issue, list, revoke, and the look-up that every call makes.
+// API keys: issue, list, revoke, and the look-up that every call makes. Changes and rotation: changes.ts.
 
-import type { KeyPrincipal } from '../http/access.ts'
+import type { FastifyRequest } from 'fastify'
+import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
+import { type Client, clientOf, isSessionOpen } from '../accounts/sessions.ts'
+import { type KeyPrincipal, sessionOf } from '../http/access.ts'
 import { readCursor, toPage } from '../http/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
+import type { Log } from '../platform/log.ts'
 import { violatedConstraint } from '../platform/sql-errors.ts'
 import {
   digestKey,
@@ -17,16 +21,18 @@ import {
   mintId,
 } from '../platform/tokens.ts'
 import { periodEnd, readSpent, spendCounter } from '../wallet/spend-limits.ts'
+import { restrictionsOf } from './restrictions.ts'
 import {
   type BillingMode,
   findKeyByDigest,
   insertKey,
   type KeyRow,
+  type KeySettings,
   listKeys,
   lockAndCountKeys,
   markRevoked,
+  type NamedKey,
   revokeKeysOfAccount,
-  type SpendPeriod,
   setRateLimit,
 } from './store.ts'
 
@@ -36,33 +42,35 @@ export type KeyParts = {
   db: Db
   feed: InvalidationFeed
   clock: Clock
+  log: Log
   keys: CredentialCache<KeyPrincipal>
   keys_per_account_max: number
 }
 
-export type KeyRequest = {
-  name: string
+/** Who manages keys, for the security log. */
+export type Owner = { account_id: string; session_id: string; client: Client }
+
+/** The caller of a route that declared `access: 'session'`. */
+export function ownerOf(request: FastifyRequest): Owner {
+  const { account_id, session_id } = sessionOf(request)
+  return { account_id, session_id, client: clientOf(request) }
+}
+
+export type KeyRequest = KeySettings & {
   billing_mode: BillingMode
   /** The app it is bound to. */
   client_id: string | null
-  expires_at: Date | null
-  rate_limit_per_minute: number | null
-  spend_limit: { credits: bigint; period: SpendPeriod } | null
 }
 
 /** The secret is in the answer and nowhere else, ever. */
 export async function issueKey(
   parts: KeyParts,
-  account_id: string,
+  owner: Owner,
   wanted: KeyRequest,
 ): Promise<{ key: string; row: KeyRow }> {
   const now = parts.clock.now()
-  if (wanted.expires_at && wanted.expires_at <= now) {
-    throw new ApiError('bad_request', {
-      message: 'body.expires_at is in the past.',
-      param: 'expires_at',
-    })
-  }
+  requireFuture(wanted.expires_at, now)
+  const { account_id } = owner
   const key = mintApiKey()
   const row = await refuseUnknownApp(
     parts.db.transaction(async (tx) => {
@@ -72,23 +80,54 @@ export async function issueKey(
           hint: 'Delete keys that are not used any more.',
         })
       }
-      return await insertKey(tx, {
+      // Whoever ends all keys and sessions holds the same lock: no key is to come after them.
+      if (!(await isSessionOpen({ db: tx, clock: parts.clock }, owner.session_id))) {
+        throw new ApiError('invalid_api_key', { message: 'The session has ended.' })
+      }
+      const made = await insertKey(tx, {
+        ...wanted,
         id: mintId({ at: now }),
         account_id,
         token_digest: digestSecret(key),
-        name: wanted.name,
-        billing_mode: wanted.billing_mode,
-        client_id: wanted.client_id,
-        prefix: key.slice(0, PREFIX_LENGTH),
+        prefix: prefixOf(key),
         created_at: now,
-        expires_at: wanted.expires_at,
-        rate_limit_per_minute: wanted.rate_limit_per_minute,
-        spend_limit_credits: wanted.spend_limit?.credits ?? null,
-        spend_limit_period: wanted.spend_limit?.period ?? null,
       })
+      await recordKeyEvent(parts, tx, { kind: 'key_created', owner, key: made })
+      return made
     }),
   )
   return { key, row }
+}
+
+export function prefixOf(key: string): string {
+  return key.slice(0, PREFIX_LENGTH)
+}
+
+export function requireFuture(expires_at: Date | null, now: Date): void {
+  if (expires_at === null || expires_at > now) return
+  throw new ApiError('bad_request', {
+    message: 'body.expires_at is in the past.',
+    param: 'expires_at',
+  })
+}
+
+export async function recordKeyEvent(
+  parts: Pick<KeyParts, 'clock' | 'log'>,
+  tx: Tx,
+  event: {
+    kind: 'key_created' | 'key_changed' | 'key_rotated' | 'key_deleted'
+    owner: Owner
+    key: NamedKey
+    details?: Record<string, string | number>
+  },
+): Promise<void> {
+  const { kind, owner, key, details } = event
+  await recordSecurityEvent(parts, tx, {
+    ...owner,
+    kind,
+    at: parts.clock.now(),
+    details: { key_id: key.id, name: key.name, prefix: key.prefix, ...details },
+  })
 }
 
 /** The database knows whose app it is. */
@@ -140,12 +179,22 @@ export async function withSpending<Key extends LimitedKey>(
   })
 }
 
-export async function revokeKey(parts: KeyParts, account_id: string, id: string): Promise<void> {
+export async function withSpendingOf<Key extends LimitedKey>(
+  parts: Pick<KeyParts, 'db' | 'clock'>,
+  key: Key,
+): Promise<Key & Spending> {
+  const [with_spending = { ...key, ...NO_LIMIT }] = await withSpending(parts, [key])
+  return with_spending
+}
+
+export async function revokeKey(parts: KeyParts, owner: Owner, id: string): Promise<void> {
   if (!isUuid(id)) throw new ApiError('not_found')
   await parts.db.transaction(async (tx) => {
-    const revoked = await markRevoked(tx, { id, account_id, at: parts.clock.now() })
-    if (!revoked) throw new ApiError('not_found')
+    const { account_id } = owner
+    const key = await markRevoked(tx, { id, account_id, at: parts.clock.now() })
+    if (!key) throw new ApiError('not_found')
     await parts.feed.invalidate(tx, [`key:${id}`])
+    await recordKeyEvent(parts, tx, { kind: 'key_deleted', owner, key })
   })
 }
 
@@ -196,8 +245,21 @@ export async function findActiveKey(
 async function readKey(db: Db, secret: string) {
   const row = await findKeyByDigest(db, digestSecret(secret))
   if (!row) return undefined
-  const { id, last_used_at: _, ...rest } = row
-  const value: KeyPrincipal = { kind: 'key', key_id: id, ...rest }
+  const value: KeyPrincipal = {
+    kind: 'key',
+    key_id: row.id,
+    account_id: row.account_id,
+    name: row.name,
+    prefix: row.prefix,
+    billing_mode: row.billing_mode,
+    client_id: row.client_id,
+    created_at: row.created_at,
+    expires_at: row.expires_at,
+    rate_limit_per_minute: row.rate_limit_per_minute,
+    spend_limit_credits: row.spend_limit_credits,
+    spend_limit_period: row.spend_limit_period,
+    restrictions: restrictionsOf(row),
+  }
   const app = row.client_id === null ? [] : [`app:${row.client_id}`]
-  return { value, tags: [`key:${id}`, `account:${row.account_id}`, ...app] }
+  return { value, tags: [`key:${row.id}`, `account:${row.account_id}`, ...app] }
 }

@@ -1,6 +1,7 @@
 // /developers/keys, and what a key may know about itself.
 
 import { type Static, Type } from 'typebox'
+import type { StepUpParts } from '../accounts/step-up.ts'
 import { keyOf, sessionOf } from '../http/access.ts'
 import {
   Id,
@@ -15,51 +16,33 @@ import {
 } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
-import { CREDITS_MAX } from '../platform/money.ts'
+import { keyChangeRoutes } from './change-routes.ts'
+import {
+  BillingMode,
+  IssuedKey,
+  KeyDescription,
+  KeyLimits,
+  KeyName,
+  presentKey,
+  presentSpending,
+  readLimits,
+  SpendingDescription,
+  SpendPeriod,
+} from './key-record.ts'
 import {
   issueKey,
   type KeyParts,
   type KeyRequest,
   listActiveKeys,
   NO_LIMIT,
+  ownerOf,
   revokeKey,
-  type Spending,
   withSpending,
+  withSpendingOf,
 } from './keys.ts'
-import type { KeyRow } from './store.ts'
-
-const BillingMode = Type.Enum(['developer', 'user'], {
-  description: 'Who pays: `developer`, or the end `user` who is named with each call.',
-})
-const SpendPeriod = Type.Enum(['day', 'month', 'total'])
-
-const SpendingDescription = {
-  spent_period_credits: Nullable(
-    Type.Integer({
-      description: 'What it spent in the present period of its limit; null without a limit.',
-      examples: [120_000],
-    }),
-  ),
-  period_resets_at: Nullable(Timestamp),
-}
-
-const KeyDescription = Type.Object({
-  id: Id,
-  name: Type.String({ examples: ['production'] }),
-  billing_mode: BillingMode,
-  client_id: Nullable(Type.String({ description: 'The app it is bound to.' })),
-  prefix: Type.String({ description: 'The first 12 characters.', examples: ['sk-svc-4fT9x'] }),
-  created_at: Timestamp,
-  last_used_at: Nullable(Timestamp),
-  expires_at: Nullable(Timestamp),
-  rate_limit_per_minute: Nullable(Type.Integer()),
-  spend_limit_credits: NullableCredits,
-  spend_limit_period: Nullable(SpendPeriod),
-  ...SpendingDescription,
-})
 
 const NewKey = Type.Object({
-  name: Text({ min: 1, max: 200, description: 'For your own eyes.', examples: ['production'] }),
+  name: KeyName,
   billing_mode: BillingMode,
   client_id: Type.Optional(
     Nullable(
@@ -70,39 +53,22 @@ const NewKey = Type.Object({
       }),
     ),
   ),
-  expires_at: Type.Optional(
-    Nullable(Type.String({ format: 'date-time', description: 'When it stops working. ISO 8601.' })),
-  ),
-  rate_limit_per_minute: Type.Optional(
-    Nullable(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: 'At most what the service allows.',
-      }),
-    ),
-  ),
-  spend_limit_credits: Type.Optional(
-    Nullable(
-      Type.Integer({
-        minimum: 1,
-        maximum: Number(CREDITS_MAX),
-        description: 'Calls that would spend more are refused. Needs `spend_limit_period`.',
-      }),
-    ),
-  ),
-  spend_limit_period: Type.Optional(Nullable(SpendPeriod)),
+  ...KeyLimits,
 })
 
-const IssuedKey = Type.Object({
-  key: Type.String({
-    description: 'The secret. Shown once, stored nowhere.',
-    examples: ['sk-svc-4fT9xQ2mWb7LrK0sVn3EjH5uYc0aBcDe'],
-  }),
-  ...KeyDescription.properties,
-})
+const NOTHING_SET = {
+  expires_at: null,
+  rate_limit_per_minute: null,
+  spend_limit_credits: null,
+  spend_limit_period: null,
+  allowed_endpoints: null,
+  allowed_ips: null,
+}
 
-export function keyRoutes(app: App, parts: KeyParts & { rate_limit_per_minute: number }): void {
+export function keyRoutes(
+  app: App,
+  parts: KeyParts & StepUpParts & { rate_limit_per_minute: number },
+): void {
   app.post(
     '/developers/keys',
     {
@@ -112,17 +78,16 @@ export function keyRoutes(app: App, parts: KeyParts & { rate_limit_per_minute: n
         operationId: 'create_key',
         summary: 'Create a key',
         description:
-          'To rotate: create a new key, deploy it, then delete the old one; both work meanwhile.',
+          'The secret is in this answer and nowhere else. To replace it later: `POST /developers/keys/{id}/rotate`.',
         body: NewKey,
         response: { 201: IssuedKey },
       },
     },
     async (request, reply) => {
       const wanted = readRequest(request.body, parts.rate_limit_per_minute)
-      const { key, row } = await issueKey(parts, sessionOf(request).account_id, wanted)
+      const { key, row } = await issueKey(parts, ownerOf(request), wanted)
       reply.code(201)
-      const [made = { ...row, ...NO_LIMIT }] = await withSpending(parts, [row])
-      return { key, ...presentKey(made) }
+      return { key, ...presentKey(await withSpendingOf(parts, row), parts.clock.now()) }
     },
   )
   app.get(
@@ -141,7 +106,7 @@ export function keyRoutes(app: App, parts: KeyParts & { rate_limit_per_minute: n
     async (request) => {
       const { cursor, limit } = request.query
       const page = await listActiveKeys(parts, sessionOf(request).account_id, { cursor, limit })
-      return { ...page, data: page.data.map(presentKey) }
+      return { ...page, data: page.data.map((key) => presentKey(key, parts.clock.now())) }
     },
   )
   app.delete(
@@ -158,10 +123,11 @@ export function keyRoutes(app: App, parts: KeyParts & { rate_limit_per_minute: n
       },
     },
     async (request) => {
-      await revokeKey(parts, sessionOf(request).account_id, request.params.id)
+      await revokeKey(parts, ownerOf(request), request.params.id)
       return { success: true as const }
     },
   )
+  keyChangeRoutes(app, parts)
   describeOwnKeyRoute(app, parts)
 }
 
@@ -210,57 +176,18 @@ function describeOwnKeyRoute(app: App, parts: KeyParts & { rate_limit_per_minute
   )
 }
 
-function readRequest(body: Static<typeof NewKey>, limit_max: number): KeyRequest {
-  const { spend_limit_credits: credits, spend_limit_period: period } = body
-  if ((credits === undefined || credits === null) !== (period === undefined || period === null)) {
+function readRequest(body: Static<typeof NewKey>, rate_limit_max: number): KeyRequest {
+  const { spend_limit_credits: credits = null, spend_limit_period: period = null } = body
+  if ((credits === null) !== (period === null)) {
     throw new ApiError('bad_request', {
       message: 'body.spend_limit_credits and body.spend_limit_period come together.',
     })
   }
-  const wanted_limit = body.rate_limit_per_minute ?? null
-  if (wanted_limit !== null && wanted_limit > limit_max) {
-    throw new ApiError('bad_request', {
-      message: `body.rate_limit_per_minute is above ${limit_max}.`,
-      hint: 'Ask the operator of this service to raise the limit of a key.',
-      param: 'rate_limit_per_minute',
-    })
-  }
   return {
+    ...NOTHING_SET,
+    ...readLimits(body, rate_limit_max),
     name: body.name,
     billing_mode: body.billing_mode,
     client_id: body.client_id ?? null,
-    expires_at: body.expires_at ? readExpiry(body.expires_at) : null,
-    rate_limit_per_minute: wanted_limit,
-    spend_limit: credits && period ? { credits: BigInt(credits), period } : null,
-  }
-}
-
-/** Times that the format allows and a calendar does not: leap seconds, years beyond four digits. */
-function readExpiry(text: string): Date {
-  const at = new Date(text)
-  if (!Number.isNaN(at.getTime()) && at.getUTCFullYear() <= 9999) return at
-  throw new ApiError('bad_request', {
-    message: 'body.expires_at is no time we can keep.',
-    hint: 'Send it like 2030-01-31T00:00:00Z.',
-    param: 'expires_at',
-  })
-}
-
-function presentKey(row: KeyRow & Spending) {
-  const { account_id: _, ...rest } = row
-  return {
-    ...rest,
-    created_at: row.created_at.toISOString(),
-    last_used_at: row.last_used_at?.toISOString() ?? null,
-    expires_at: row.expires_at?.toISOString() ?? null,
-    spend_limit_credits: nullableCredits(row.spend_limit_credits),
-    ...presentSpending(row),
-  }
-}
-
-function presentSpending({ spent_period_credits, period_resets_at }: Spending) {
-  return {
-    spent_period_credits: nullableCredits(spent_period_credits),
-    period_resets_at: period_resets_at?.toISOString() ?? null,
   }
 }

@@ -29,6 +29,7 @@ import {
   upstreamCalls,
   usageOf,
 } from '../support/gateway.ts'
+import { LIVE_SETTINGS } from '../support/live-settings.ts'
 import { eventStream, jsonBody, startScriptedProvider } from '../support/scripted-provider.ts'
 
 const LIMITS = { PROVIDER_TIMEOUT_MS: '800', PROVIDER_IDLE_TIMEOUT_MS: '800' }
@@ -347,7 +348,7 @@ describe('what is known before the provider is asked', () => {
 
   test('live mode without the key of a provider is 503 provider_misconfigured', async () => {
     const live = await startGateway(
-      { SVC_MODE: 'live', OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '', GOOGLE_API_KEY: '' },
+      { ...LIVE_SETTINGS, OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '', GOOGLE_API_KEY: '' },
       { database_url: gateway.database_url },
     )
     const key = await customer.newKey()

@@ -15,6 +15,7 @@ import {
   startGateway,
   upstreamCalls,
 } from '../support/gateway.ts'
+import { LIVE_SETTINGS } from '../support/live-settings.ts'
 
 /** Two days: the first must not end while the test runs. */
 const SOON_MS = 2 * 86_400_000
@@ -27,7 +28,7 @@ const retires_on = new Date(Date.now() + SOON_MS).toISOString().slice(0, 10)
 writeFileSync(file, JSON.stringify({ models: { [HAIKU]: { retires_on, aliases: ['our-haiku'] } } }))
 
 const gateway = await startGateway({ CATALOG_FILE: file, MODEL_SUCCESSORS: 'on' })
-const live = { SVC_MODE: 'live', CATALOG_FILE: file, DATABASE_URL: '' }
+const live = { ...LIVE_SETTINGS, CATALOG_FILE: file, DATABASE_URL: '' }
 const refusing = await startGateway({ ...live, MODEL_SUCCESSORS: 'off' })
 
 async function askOnce(model: string) {

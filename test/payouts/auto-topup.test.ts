@@ -6,6 +6,7 @@ import { chargeDue, followOpen } from '../../src/topups/automatic-charges.ts'
 import { checkLedger } from '../../src/wallet/check.ts'
 import { createApp } from '../support/app.ts'
 import { sql } from '../support/database.ts'
+import { LIVE_SETTINGS } from '../support/live-settings.ts'
 import { balanceOf, openShop, type Person, registerPerson } from './shop.ts'
 
 const WELCOME = 1_000_000
@@ -312,7 +313,7 @@ test('a charge that was never made is given up once its key may be forgotten, an
 })
 
 test('without keys nothing is charged and nothing can be switched on', async () => {
-  const live = await createApp({ settings: { SVC_MODE: 'live', STRIPE_SECRET_KEY: '' } })
+  const live = await createApp({ settings: { ...LIVE_SETTINGS, STRIPE_SECRET_KEY: '' } })
   await chargeDue({ ...live.parts, wakeMailSender: () => {} }, signal)
   await followOpen({ ...live.parts, wakeMailSender: () => {} }, signal)
   const { bearer } = await live.register()

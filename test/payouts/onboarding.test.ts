@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createApp } from '../support/app.ts'
 import { sql } from '../support/database.ts'
+import { LIVE_SETTINGS } from '../support/live-settings.ts'
 import { openShop, type Person, registerPerson } from './shop.ts'
 
 const shop = await openShop({ STRIPE_TIMEOUT_MS: '2000' })
@@ -282,7 +283,7 @@ test('who cuts us off has no account any more, and may begin again with another'
 test('in live mode without keys payments answer 503, and the status still works', async () => {
   const live = await createApp({
     settings: {
-      SVC_MODE: 'live',
+      ...LIVE_SETTINGS,
       STRIPE_SECRET_KEY: '',
       STRIPE_WEBHOOK_SECRET: '',
       STRIPE_CONNECT_WEBHOOK_SECRET: '',

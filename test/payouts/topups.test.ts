@@ -9,6 +9,7 @@ import { ApiError } from '../../src/platform/errors.ts'
 import { checkLedger } from '../../src/wallet/check.ts'
 import { createApp, sendQueuedMail } from '../support/app.ts'
 import { sql } from '../support/database.ts'
+import { LIVE_SETTINGS } from '../support/live-settings.ts'
 import { collectLog } from '../support/log.ts'
 import { balanceOf, openShop, type Person, registerPerson } from './shop.ts'
 
@@ -398,7 +399,7 @@ test('the endpoint is not counted against any limit', async () => {
 })
 
 test('in live mode without keys nobody can top up, and the rest works', async () => {
-  const settings = { SVC_MODE: 'live', STRIPE_SECRET_KEY: '', STRIPE_WEBHOOK_SECRET: '' }
+  const settings = { ...LIVE_SETTINGS, STRIPE_SECRET_KEY: '', STRIPE_WEBHOOK_SECRET: '' }
   const live = await createApp({ settings })
   const { bearer } = await live.register()
   const reply = await live.post('/account/topups', { amount_usd: 20 }, bearer)

@@ -11,6 +11,7 @@ import { accountJobs } from '../../src/accounts/jobs.ts'
 import { type AppOptions, buildApp } from '../../src/app.ts'
 import { closeParts, compose } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
+import { requireLiveSettings } from '../../src/live-settings.ts'
 import { FrozenClock } from '../../src/platform/clock.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { atEnd } from './cleanup.ts'
@@ -42,13 +43,15 @@ export async function createApp(
   const data_dir = mkdtempSync(path.join(tmpdir(), 'svc-app-'))
   const clock = new FrozenClock(new Date())
   const log_lines: string[] = []
+  const config = loadConfig({
+    DATA_DIR: data_dir,
+    ...WIDE_LIMITS,
+    ...sandboxSettings(sandbox.urls),
+    ...options.settings,
+  })
+  requireLiveSettings(config)
   const parts = compose({
-    config: loadConfig({
-      DATA_DIR: data_dir,
-      ...WIDE_LIMITS,
-      ...sandboxSettings(sandbox.urls),
-      ...options.settings,
-    }),
+    config,
     database_url,
     clock,
     log: createLog({ level: options.log_level ?? 'warn', destination: collector(log_lines) }),
