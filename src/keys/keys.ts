@@ -4,7 +4,7 @@ import type { KeyPrincipal } from '../http/access.ts'
 import { readCursor, toPage } from '../http/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import { violatedConstraint } from '../platform/sql-errors.ts'
@@ -25,6 +25,7 @@ import {
   listKeys,
   lockAndCountKeys,
   markRevoked,
+  revokeKeysOfAccount,
   type SpendPeriod,
   setRateLimit,
 } from './store.ts'
@@ -146,6 +147,18 @@ export async function revokeKey(parts: KeyParts, account_id: string, id: string)
     if (!revoked) throw new ApiError('not_found')
     await parts.feed.invalidate(tx, [`key:${id}`])
   })
+}
+
+/** Ends every key of an account, in the transaction of what makes that necessary. Answers how many there were. */
+export async function endKeysOfAccount(
+  feed: InvalidationFeed,
+  tx: Tx,
+  account_id: string,
+): Promise<number> {
+  const ended = await revokeKeysOfAccount(tx, account_id)
+  // One tag for all of them: an account may have many, and what else carries it is read again.
+  if (ended > 0) await feed.invalidate(tx, [`account:${account_id}`])
+  return ended
 }
 
 /** For operators: raises or lowers the limit of one key. */

@@ -78,6 +78,15 @@ const REVOKE_KEY = statement<{ id: string }>(
    returning id`,
 )
 
+const REVOKE_KEYS_OF_ACCOUNT = statement<{ id: string }>(
+  'keys.revoke_keys_of_account',
+  `update api_key
+   set revoked_at = now()
+   where account_id = $1::uuid
+     and revoked_at is null
+   returning id`,
+)
+
 const SET_RATE_LIMIT = statement<{ id: string; name: string }>(
   'keys.set_rate_limit',
   `update api_key
@@ -163,6 +172,12 @@ export async function markRevoked(
   key: { id: string; account_id: string; at: Date },
 ): Promise<boolean> {
   return (await tx.run(REVOKE_KEY, [key.id, key.account_id, key.at])).length > 0
+}
+
+/** A key that is being made meanwhile is waited for, and ends too. */
+export async function revokeKeysOfAccount(tx: Tx, account_id: string): Promise<number> {
+  await tx.run(LOCK_ACCOUNT, [account_id])
+  return (await tx.run(REVOKE_KEYS_OF_ACCOUNT, [account_id])).length
 }
 
 export async function setRateLimit(tx: Tx, id: string, per_minute: number) {
