@@ -3,6 +3,8 @@
 import { addAuthentication } from './access/authenticate.ts'
 import { resolvePayer } from './access/payer.ts'
 import { authRoutes } from './accounts/routes.ts'
+import { securityLogRoutes } from './accounts/security-log/routes.ts'
+import { sessionListRoutes } from './accounts/session-routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
 import { describeEvents } from './events/event-docs.ts'
@@ -13,6 +15,7 @@ import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
+import { endKeysOfAccount } from './keys/keys.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { appRoutes } from './oauth/app-routes.ts'
 import { appUserRoutes } from './oauth/app-user-routes.ts'
@@ -20,6 +23,7 @@ import { authorizeRoutes } from './oauth/authorize-routes.ts'
 import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
+import { sessionPageRoutes } from './oauth/session-page-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
 import { payoutAccountRoutes } from './payouts/account-routes.ts'
 import { earningsRoutes } from './payouts/earnings-routes.ts'
@@ -58,6 +62,8 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     wakeMailSender: options.wakeMailSender ?? (() => {}),
   }
   authRoutes(app, account_parts)
+  sessionListRoutes(app, account_parts)
+  securityLogRoutes(app, { ...account_parts, endKeysOfAccount })
   keyRoutes(app, {
     ...parts,
     keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
@@ -69,6 +75,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   authorizeRoutes(app, account_parts)
   protocolRoutes(app, account_parts)
   connectionRoutes(app, account_parts)
+  sessionPageRoutes(app, account_parts)
   walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts, request) })
   fundingRoutes(app, { ...parts, readLinkedUser, readConnectedUser })
   const webhook_parts = {

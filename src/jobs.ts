@@ -1,6 +1,8 @@
 // Every job of a process, by its role.
 
 import { accountJobs } from './accounts/jobs.ts'
+import { lastSeenJob } from './accounts/last-seen.ts'
+import { forgetSecurityEventsJob } from './accounts/security-log/jobs.ts'
 import type { Parts } from './compose.ts'
 import { forgetResultsJob } from './gateway/idempotency/jobs.ts'
 import { modelWatchJob } from './gateway/model-watch.ts'
@@ -27,11 +29,16 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
     postKeptJob(parts.call_ledger),
     ...(config.ROLE === 'worker'
       ? []
-      : [lastUsedJob(parts.db, parts.last_used), failedCallsJob(parts.db, parts.failed_calls)]),
+      : [
+          lastUsedJob(parts.db, parts.last_used),
+          lastSeenJob(parts.db, parts.last_seen),
+          failedCallsJob(parts.db, parts.failed_calls),
+        ]),
     ...(config.ROLE === 'api'
       ? []
       : [
           ...background,
+          forgetSecurityEventsJob(parts),
           ...oauthJobs(parts),
           ...walletJobs({ ...parts, own_node_id }),
           ...webhookJobs({ ...parts, wakeMailSender }),

@@ -5,6 +5,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
+import type { Log } from '../platform/log.ts'
 import { violatedConstraint } from '../platform/sql-errors.ts'
 import { mintId } from '../platform/tokens.ts'
 import { openWallet, readBalance } from '../wallet/postings.ts'
@@ -18,6 +19,7 @@ import {
   lockPassword,
   replacePassword,
 } from './store.ts'
+import { requireNotSuspended } from './suspension.ts'
 
 const EMAIL_LENGTH_MAX = 254
 /** One @, something on both sides, nothing a mail header could be broken with. */
@@ -27,6 +29,7 @@ export type AccountParts = {
   db: Db
   feed: InvalidationFeed
   clock: Clock
+  log: Log
   limits: RateLimits
   welcome_credits: bigint
 }
@@ -58,7 +61,11 @@ export async function register(
         welcome_credits: parts.welcome_credits,
         at: now,
       })
-      const session = await openSession(tx, id, { client: given.client, now })
+      const session = await openSession(parts, tx, id, {
+        client: given.client,
+        now,
+        registered: true,
+      })
       return { user: { id, email, balance }, ...session }
     })
   } catch (error) {
@@ -77,6 +84,8 @@ export async function login(
   if (!(await verifyPassword(given.password, account?.password_hash)) || !account) {
     throw new ApiError('invalid_credentials')
   }
+  // Only to who knows the password.
+  requireNotSuspended(account)
   const session = await openVerifiedSession(parts, account, given)
   return { user: await describeUser(parts.db, account), ...session }
 }
@@ -95,7 +104,7 @@ async function openVerifiedSession(
         ? await lockPassword(tx, id, password_hash)
         : await replacePassword(tx, id, { verified_hash: password_hash, new_hash: stronger })
     if (!unchanged) throw new ApiError('invalid_credentials')
-    return await openSession(tx, id, { client: given.client, now: parts.clock.now() })
+    return await openSession(parts, tx, id, { client: given.client, now: parts.clock.now() })
   })
 }
 

@@ -8,6 +8,8 @@ import type { Mail, Mailer } from '../platform/mail.ts'
 import type { Job } from '../platform/worker.ts'
 import { issueProof } from './mail-proofs.ts'
 import { composeMail, composeNotice } from './mails.ts'
+import { composeAlert } from './security-log/alerts.ts'
+import { issueNotMe } from './security-log/not-me.ts'
 import { claimMail, deleteExpired, deleteMail, type MailPurpose, postponeMail } from './store.ts'
 
 const MINUTE_MS = 60_000
@@ -72,6 +74,11 @@ async function compose(parts: AccountJobParts, mail: ClaimedMail): Promise<Mail>
   const { account_id, email, purpose, subject, words } = mail
   if (purpose === 'notice') {
     return composeNotice({ to: email, subject: subject ?? '', words: words ?? '' })
+  }
+  if (purpose === 'security_alert') {
+    const token = await issueNotMe(parts.db, { account_id, email }, parts.clock.now())
+    const about = { subject: subject ?? '', words: words ?? '' }
+    return composeAlert({ to: email, ...about, token, public_url: parts.public_url })
   }
   const token = await issueProof(parts.db, { account_id, email, purpose }, parts.clock.now())
   return composeMail({ to: email, purpose, token, public_url: parts.public_url })

@@ -8,11 +8,12 @@ export type AccountRow = {
   password_hash: string
   email_verified_at: Date | null
   created_at: Date
+  suspended_reason: string | null
 }
 
 /** Mails with a link that proves something. */
 export type ProofPurpose = 'verify_email' | 'reset_password'
-export type MailPurpose = ProofPurpose | 'notice'
+export type MailPurpose = ProofPurpose | 'security_alert' | 'notice'
 
 const INSERT_ACCOUNT = statement<object>(
   'accounts.insert_account',
@@ -22,14 +23,14 @@ const INSERT_ACCOUNT = statement<object>(
 
 const FIND_ACCOUNT_BY_EMAIL = statement<AccountRow>(
   'accounts.find_account_by_email',
-  `select id, email, password_hash, email_verified_at, created_at
+  `select id, email, password_hash, email_verified_at, created_at, suspended_reason
    from account
    where email_key = $1::text`,
 )
 
 const FIND_ACCOUNT = statement<AccountRow>(
   'accounts.find_account',
-  `select id, email, password_hash, email_verified_at, created_at
+  `select id, email, password_hash, email_verified_at, created_at, suspended_reason
    from account
    where id = $1::uuid`,
 )
@@ -81,11 +82,14 @@ const FIND_SESSION = statement<{
   account_id: string
   expires_at: Date
   proved_at: Date
+  last_seen_at: Date
+  suspended_reason: string | null
 }>(
   'accounts.find_session',
-  `select id, account_id, expires_at, proved_at
-   from session
-   where token_digest = $1::bytea`,
+  `select s.id, s.account_id, s.expires_at, s.proved_at, s.last_seen_at, a.suspended_reason
+   from session s
+   join account a on a.id = s.account_id
+   where s.token_digest = $1::bytea`,
 )
 
 const FIND_OPEN_SESSION = statement<{ id: string }>(
@@ -142,6 +146,12 @@ const QUEUE_MAIL_TO_EMAIL = statement<object>(
    select $1::uuid, account.id, $3::text, $4::timestamptz, $4::timestamptz
    from account
    where email_key = $2::text`,
+)
+
+const QUEUE_MAIL_OF_ACCOUNT = statement<object>(
+  'accounts.queue_mail_of_account',
+  `insert into mail_outbox (id, account_id, purpose, created_at, next_attempt_at)
+   values ($1::uuid, $2::uuid, $3::text, $4::timestamptz, $4::timestamptz)`,
 )
 
 const QUEUE_NOTICE = statement<object>(
@@ -337,6 +347,13 @@ export async function queueMailToEmail(
   mail: { id: string; email_key: string; purpose: MailPurpose; at: Date },
 ): Promise<void> {
   await db.run(QUEUE_MAIL_TO_EMAIL, [mail.id, mail.email_key, mail.purpose, mail.at])
+}
+
+export async function queueMailOfAccount(
+  tx: Tx,
+  mail: { id: string; account_id: string; purpose: ProofPurpose; at: Date },
+): Promise<void> {
+  await tx.run(QUEUE_MAIL_OF_ACCOUNT, [mail.id, mail.account_id, mail.purpose, mail.at])
 }
 
 export async function claimMail(db: Queryable, now: Date, lease_until: Date) {

@@ -20,6 +20,8 @@ export type KeyRow = {
   spend_limit_period: SpendPeriod | null
 }
 
+type FoundKey = KeyRow & { suspended_reason: string | null }
+
 const COLUMNS = `id, account_id, name, billing_mode, client_id, prefix, created_at, last_used_at, expires_at,
           rate_limit_per_minute, spend_limit_credits, spend_limit_period`
 
@@ -60,9 +62,10 @@ const LIST_KEYS = statement<KeyRow>(
    limit $3::integer`,
 )
 
-const FIND_KEY_BY_DIGEST = statement<KeyRow>(
+const FIND_KEY_BY_DIGEST = statement<FoundKey>(
   'keys.find_key_by_digest',
-  `select ${COLUMNS}
+  `select ${COLUMNS},
+          (select account.suspended_reason from account where account.id = api_key.account_id) as suspended_reason
    from api_key
    where token_digest = $1::bytea
      and revoked_at is null`,
@@ -163,7 +166,7 @@ export async function listKeys(
 export async function findKeyByDigest(
   db: Queryable,
   token_digest: Buffer,
-): Promise<KeyRow | undefined> {
+): Promise<FoundKey | undefined> {
   return (await db.run(FIND_KEY_BY_DIGEST, [token_digest]))[0]
 }
 
