@@ -100,12 +100,14 @@ function describeResult({
   paid,
   failed,
   pending,
+  suspended,
   errors,
   paid_cents,
 }: BatchResult): string {
   if (status === 'already_running') return 'a batch is running: nothing was done'
   const faults = errors === 0 ? '' : `, ${errors} with an error of ours (see the log)`
-  const counts = `${paid} paid (${paid_cents} cents), ${failed} failed, ${pending} pending${faults}`
+  const left_out = suspended === 0 ? '' : `, ${suspended} suspended and not paid`
+  const counts = `${paid} paid (${paid_cents} cents), ${failed} failed, ${pending} pending${left_out}${faults}`
   return status === 'done' ? counts : `${status}${reason ? `: ${reason}` : ''}; ${counts}`
 }
 
