@@ -1,4 +1,4 @@
-// Suspended accounts: nothing new starts, and whoever shows a credential that depends on one is told why. Look-ups carry
+// What operators change of an account. Suspended: nothing new starts, and whoever shows a credential that depends on one is told why. Look-ups carry
 // the reason along, so that a call that is allowed pays nothing for the question.
 
 import type { Tx } from '../platform/db.ts'
@@ -6,7 +6,7 @@ import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import { recordSecurityEvent } from './security-log/security-log.ts'
-import { markResumed, markSuspended } from './suspension-store.ts'
+import { markResumed, markSuspended, setOperator } from './suspension-store.ts'
 
 export function requireNotSuspended({
   suspended_reason,
@@ -51,4 +51,13 @@ export async function resumeAccount(
   await recordSecurityEvent({ log }, tx, { account_id, kind: 'account_resumed', at })
   await feed.invalidate(tx, [`account:${account_id}`])
   return true
+}
+
+/** False if it was so before. */
+export async function changeOperator(
+  tx: Tx,
+  account_id: string,
+  is_operator: boolean,
+): Promise<boolean> {
+  return await setOperator(tx, account_id, is_operator)
 }

@@ -129,7 +129,7 @@ export type TokenPrincipal = {
   readonly cap_credits: bigint | null
   readonly cap_period: 'day' | 'month'
   readonly expires_at: Date
-  /** Why an operator has suspended the user or the developer, if so. */
+  /** Why an operator has suspended the user, the developer or the app, if so. */
   readonly suspended_reason: string | null
 }
 

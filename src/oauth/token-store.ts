@@ -19,7 +19,7 @@ export type UserRow = {
   markup_bps: number
   cap_credits: bigint | null
   cap_period: CapPeriod
-  /** Why the user or, failing that, the developer is suspended, if so. */
+  /** Why the user, the developer or the app is suspended, if so. */
   suspended_reason: string | null
 }
 
@@ -27,7 +27,8 @@ const USER_COLUMNS = `g.id as grant_id, g.connection_id, c.account_id, a.client_
      a.allowed_scopes, least(a.markup_bps, c.agreed_markup_bps) as markup_bps, c.cap_credits, c.cap_period,
      coalesce(
        (select u.suspended_reason from account u where u.id = c.account_id),
-       (select d.suspended_reason from account d where d.id = a.developer_id)
+       (select d.suspended_reason from account d where d.id = a.developer_id),
+       a.suspended_reason
      ) as suspended_reason`
 
 const INSERT_ACCESS_TOKEN = statement<object>(
