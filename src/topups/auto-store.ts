@@ -103,7 +103,7 @@ export async function switchOff(tx: Tx, account_id: string, reason: string): Pro
   await tx.run(SWITCH_OFF, [account_id, reason])
 }
 
-// Who has been told that the ceiling is reached is not due again in that month.
+// Who has been told that the ceiling is reached is not due again in that month; a suspended account is not due at all.
 const LIST_DUE = statement<{ account_id: string }>(
   'topups.list_due',
   `select a.account_id
@@ -113,6 +113,8 @@ const LIST_DUE = statement<{ account_id: string }>(
      and a.enabled
      and a.account_id > $1::uuid
      and w.posted < a.threshold_credits
+     and not exists (
+       select from account o where o.id = a.account_id and o.suspended_at is not null)
      and a.ceiling_told_for is distinct from date_trunc('month', $2::timestamptz at time zone 'UTC')::date
      and not exists (
        select from topup t
