@@ -6,7 +6,7 @@ import { openShop, registerPerson } from '../payouts/shop.ts'
 import { batch, DAY, earn, makeDeveloper, startStandIn } from '../payouts/support.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 
-test('making, enabling and losing a payout account are events that are mailed; a look that finds nothing new is none', async () => {
+test('making a payout account and what the processor changes of it are events that are mailed; a look that finds nothing new is none', async () => {
   const shop = await openShop()
   const { service } = shop
   const person = await registerPerson(shop)
@@ -30,7 +30,7 @@ test('making, enabling and losing a payout account are events that are mailed; a
   assert.equal((await events()).length, 1)
 
   service.clock.advance(1000)
-  await shop.control('POST', `/accounts/${stripe_account_id}`, { outcome: 'enabled' })
+  await shop.control('POST', `/accounts/${stripe_account_id}`, { outcome: 'complete' })
   await ask('GET', '/status')
   await ask('GET', '/status')
   const [, enabled, none] = await events()
