@@ -25,11 +25,8 @@ export type UserRow = {
 
 const USER_COLUMNS = `g.id as grant_id, g.connection_id, c.account_id, a.client_id, a.developer_id,
      a.allowed_scopes, least(a.markup_bps, c.agreed_markup_bps) as markup_bps, c.cap_credits, c.cap_period,
-     coalesce(
-       (select u.suspended_reason from account u where u.id = c.account_id),
-       (select d.suspended_reason from account d where d.id = a.developer_id),
-       a.suspended_reason
-     ) as suspended_reason`
+     coalesce((select u.suspended_reason from account u where u.id = c.account_id),
+       (select d.suspended_reason from account d where d.id = a.developer_id), a.suspended_reason) as suspended_reason`
 
 const INSERT_ACCESS_TOKEN = statement<object>(
   'oauth.insert_access_token',

@@ -76,7 +76,12 @@ type Run = BatchParts &
 
 export async function runBatch(parts: BatchParts, options: BatchOptions): Promise<BatchResult> {
   const counts = {
-    ...{ resolved: 0, paid: 0, failed: 0, pending: 0, suspended: 0, errors: 0 },
+    resolved: 0,
+    paid: 0,
+    failed: 0,
+    pending: 0,
+    suspended: 0,
+    errors: 0,
     paid_cents: 0n,
   }
   const run: Run = {

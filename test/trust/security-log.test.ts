@@ -63,9 +63,10 @@ async function logIn(
 async function mailsTo(service: TestApp, email: string): Promise<string[]> {
   await sendQueuedMail(service)
   const folder = path.join(service.data_dir, 'mail')
-  const files = readdirSync(folder, { withFileTypes: false }).sort()
+  const files: string[] = readdirSync(folder)
   return files
-    .map((file) => readFileSync(path.join(folder, String(file)), 'utf8'))
+    .toSorted((left, right) => left.localeCompare(right))
+    .map((file) => readFileSync(path.join(folder, file), 'utf8'))
     .filter((mail) => mail.includes(email))
     .map((mail) => mail.replaceAll('=\r\n', '').replaceAll('=\n', '').replaceAll('=3D', '='))
 }
@@ -109,7 +110,7 @@ describe('the security log', async () => {
   test('a sign-in is from a new place if its address range and its device were not seen together before', async () => {
     const { email, bearer } = await service.register()
     const kinds = async () =>
-      (await readEvents(service, bearer)).data.map(({ kind }) => kind).reverse()
+      (await readEvents(service, bearer)).data.map(({ kind }) => kind).toReversed()
     await logIn(service, email, { ip: '198.51.100.4', user_agent: MAC_SAFARI })
     await logIn(service, email, { ip: '198.51.100.250', user_agent: MAC_SAFARI })
     await logIn(service, email, { ip: '198.51.100.4', user_agent: WINDOWS_CHROME })
