@@ -48,13 +48,14 @@ create table mail_token (
   created_at timestamptz not null,
   expires_at timestamptz not null,
   constraint mail_token_purpose_is_known check (
-    purpose in ('verify_email', 'reset_password', 'change_email_from', 'change_email_to')
+    purpose in ('verify_email', 'reset_password', 'change_email_from', 'change_email_to', 'security_alert')
   )
 );
 create index mail_token_by_account on mail_token (account_id, purpose);
 create index mail_token_by_expiry on mail_token (expires_at);
 
--- Mail to be sent. The token of a link is made when the mail is sent, so no secret waits here; a notice has its words.
+-- Mail to be sent. The token of a link is made when the mail is sent, so no secret waits here; a notice and an alert
+-- have their words.
 create table mail_outbox (
   id uuid primary key,
   account_id uuid not null references account (id) on delete cascade,
@@ -67,10 +68,10 @@ create table mail_outbox (
   subject text,
   words text,
   constraint mail_outbox_purpose_is_known check (
-    purpose in ('verify_email', 'reset_password', 'change_email_from', 'change_email_to', 'notice')
+    purpose in ('verify_email', 'reset_password', 'change_email_from', 'change_email_to', 'security_alert', 'notice')
   ),
   constraint mail_outbox_notice_has_words check (
-    (purpose = 'notice') = (subject is not null) and (purpose = 'notice') = (words is not null)
+    (purpose in ('security_alert', 'notice')) = (subject is not null) and (subject is null) = (words is null)
   )
 );
 create index mail_outbox_due on mail_outbox (next_attempt_at);
@@ -102,6 +103,17 @@ create table security_event (
 );
 create index security_event_by_account on security_event (account_id, id desc);
 create index security_event_by_time on security_event (at);
+
+-- From where and with what an account was signed in to: a sign-in that adds a row here is one from a new place.
+create table known_place (
+  account_id uuid not null references account (id) on delete cascade,
+  -- The range of the address, and what the user agent says, both in a few words.
+  place text not null,
+  device text not null,
+  last_seen_at timestamptz not null,
+  primary key (account_id, place, device)
+);
+create index known_place_by_age on known_place (last_seen_at);
 
 -- What every process must forget from its credential cache. Each polls it; NOTIFY only makes it faster.
 -- written_by is the writing transaction: readers ask for everything since the oldest transaction that was

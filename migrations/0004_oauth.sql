@@ -17,6 +17,10 @@ create table app (
   -- What the developer adds to the price of a call, in hundredths of a percent.
   markup_bps integer not null,
   created_at timestamptz not null,
+  -- By an operator: its tokens and links start nothing new, and whoever asks is told why.
+  suspended_at timestamptz,
+  suspended_reason text,
+  constraint app_suspension_has_a_reason check ((suspended_at is null) = (suspended_reason is null)),
   constraint app_client_id_is_unique unique (client_id),
   constraint app_scopes_are_known check (allowed_scopes <@ array['credits.read', 'credits.spend']),
   constraint app_markup_is_a_share check (markup_bps between 0 and 10000)

@@ -6,6 +6,8 @@ import { addSessionRecheck } from './access/session-recheck.ts'
 import { closingRoutes } from './accounts/closing/routes.ts'
 import { emailChangeRoutes } from './accounts/email-change/routes.ts'
 import { authRoutes } from './accounts/routes.ts'
+import { securityLogRoutes } from './accounts/security-log/routes.ts'
+import { sessionListRoutes } from './accounts/session-routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
 import { accessEnder } from './end-access.ts'
@@ -17,6 +19,7 @@ import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
+import { endKeysOfAccount } from './keys/keys.ts'
 import { leakRoutes } from './keys/leak-routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { settingWarnings } from './live-settings.ts'
@@ -26,6 +29,7 @@ import { authorizeRoutes } from './oauth/authorize-routes.ts'
 import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
+import { sessionPageRoutes } from './oauth/session-page-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
 import { readOpenEarnings } from './open-earnings.ts'
 import { payoutAccountRoutes } from './payouts/account-routes.ts'
@@ -69,6 +73,8 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   authRoutes(app, account_parts)
   emailChangeRoutes(app, account_parts)
   closingRoutes(app, { ...account_parts, readOpenEarnings })
+  sessionListRoutes(app, account_parts)
+  securityLogRoutes(app, { ...account_parts, endKeysOfAccount })
   keyRoutes(app, {
     ...parts,
     keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
@@ -81,6 +87,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   authorizeRoutes(app, account_parts)
   protocolRoutes(app, account_parts)
   connectionRoutes(app, account_parts)
+  sessionPageRoutes(app, account_parts)
   walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts, request) })
   fundingRoutes(app, { ...parts, readLinkedUser, readConnectedUser })
   const webhook_parts = {

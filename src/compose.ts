@@ -1,6 +1,7 @@
 // Makes every part once and hands them out: the only place where pools, clocks, caches and clients are made.
 
 import path from 'node:path'
+import { LastSeen } from './accounts/last-seen.ts'
 import type { KnownSession } from './accounts/sessions.ts'
 import { openCatalog } from './catalog-settings.ts'
 import type { Config } from './config.ts'
@@ -94,6 +95,7 @@ export function compose(options: ComposeOptions) {
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
     scanner_keys: readScannerKeys(config),
+    last_seen: new LastSeen({ idle_minutes: config.SESSION_IDLE_MINUTES }),
     lifecycle: createLifecycle(),
     mailer: composeMailer(config),
   }

@@ -96,6 +96,12 @@ const SETTINGS = {
     fallback: 1000,
     doc: 'Requests a minute to /oauth/token and /oauth/revoke per app.',
   }),
+  SESSION_IDLE_MINUTES: integer({
+    fallback: 1_440,
+    min: 5,
+    max: 1_440,
+    doc: 'A session that nobody used for this long ends, within a minute. The default is as long as any session lasts: 24 hours.',
+  }),
   APPS_PER_ACCOUNT_MAX: limit({ fallback: 100, doc: 'Most apps of one account at a time.' }),
   WEBHOOKS_PER_ACCOUNT_MAX: limit({
     fallback: 100,

@@ -2,6 +2,8 @@
 
 import { deleteClosedJob } from './accounts/closing/jobs.ts'
 import { accountJobs } from './accounts/jobs.ts'
+import { lastSeenJob } from './accounts/last-seen.ts'
+import { forgetSecurityEventsJob } from './accounts/security-log/jobs.ts'
 import type { Parts } from './compose.ts'
 import { accessEnder } from './end-access.ts'
 import { forgetResultsJob } from './gateway/idempotency/jobs.ts'
@@ -30,12 +32,17 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
     postKeptJob(parts.call_ledger),
     ...(config.ROLE === 'worker'
       ? []
-      : [lastUsedJob(parts.db, parts.last_used), failedCallsJob(parts.db, parts.failed_calls)]),
+      : [
+          lastUsedJob(parts.db, parts.last_used),
+          lastSeenJob(parts.db, parts.last_seen),
+          failedCallsJob(parts.db, parts.failed_calls),
+        ]),
     ...(config.ROLE === 'api'
       ? []
       : [
           ...background,
           deleteClosedJob({ ...parts, readOpenEarnings, endAccess: accessEnder(parts) }),
+          forgetSecurityEventsJob(parts),
           ...oauthJobs(parts),
           ...walletJobs({ ...parts, own_node_id }),
           ...webhookJobs({ ...parts, wakeMailSender }),

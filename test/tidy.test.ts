@@ -19,6 +19,7 @@ const DOMAINS = [
   'webhooks',
   'payouts',
   'topups',
+  'operators',
   'usage',
   'catalog',
 ]

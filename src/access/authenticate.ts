@@ -2,6 +2,7 @@
 // holds the caller against what the route declared.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { requireNotSuspended } from '../accounts/suspension.ts'
 import type { KeyPrincipal, RoutePolicy, TokenPrincipal } from '../http/access.ts'
 import type { Lifecycle } from '../http/lifecycle.ts'
 import {
@@ -111,8 +112,10 @@ async function admit(parts: AccessParts, arrival: Arrival): Promise<void> {
   }
 }
 
-function noteUse({ last_used, clock }: AccessParts, { principal }: FastifyRequest): void {
+function noteUse(parts: AccessParts, { principal }: FastifyRequest): void {
+  const { last_used, last_seen, clock } = parts
   if (principal?.kind === 'key') last_used.touch(principal.key_id, clock.now())
+  else if (principal?.kind === 'session') last_seen.touch(principal.session_id, clock.now())
 }
 
 /** A key that comes with a user's token acts for that user. */
@@ -132,6 +135,7 @@ function requireTokenOf(key: KeyPrincipal, token: TokenPrincipal | null): TokenP
     token?.developer_id === key.account_id &&
     (key.client_id === null || key.client_id === token.client_id)
   if (!token || !fits) throw invalidToken()
+  requireNotSuspended(token)
   return token
 }
 
@@ -183,6 +187,7 @@ function counterOf(request: FastifyRequest): { key: string; max: number | undefi
 function requireAccess(arrival: Arrival): void {
   const { policy, credential, request } = arrival
   const { principal } = request
+  if (principal && policy.access !== 'public') requireNotSuspended(principal)
   switch (policy.access) {
     case 'public':
       return

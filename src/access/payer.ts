@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
+import { requireNotSuspended } from '../accounts/suspension.ts'
 import { callerOf, type KeyPrincipal, type TokenPrincipal } from '../http/access.ts'
 import { capOf } from '../oauth/connections.ts'
 import { EXTERNAL_USER_ID_RULE, isExternalUserId } from '../oauth/external-user-id.ts'
@@ -97,6 +98,7 @@ function nameKeyPayer(key: KeyPrincipal, user: NamedUser | undefined): NamedPaye
 }
 
 function linkedUserPays(request: FastifyRequest, linked: LinkedUser): Payer {
+  requireNotSuspended(linked)
   requireScopeOfRoute(request, linked.scopes)
   return userPays(linked)
 }
@@ -113,7 +115,9 @@ function developerPays(key: KeyPrincipal): Payer {
   }
 }
 
-type User = Omit<TokenPrincipal, 'kind' | 'expires_at'> & { external_user_id?: string }
+type User = Omit<TokenPrincipal, 'kind' | 'expires_at' | 'suspended_reason'> & {
+  external_user_id?: string
+}
 
 function userPays(user: User): Payer {
   const { account_id, developer_id, client_id, external_user_id = null } = user

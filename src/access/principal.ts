@@ -1,20 +1,17 @@
 // Whose credential it is: from memory, or by asking the database.
 
-import { findActiveSession, findSessionInMemory, type KnownSession } from '../accounts/sessions.ts'
+import { findActiveSession, findSessionInMemory, type SessionParts } from '../accounts/sessions.ts'
 import type { KeyPrincipal, Principal, TokenPrincipal } from '../http/access.ts'
 import { findActiveKey, findKeyInMemory } from '../keys/keys.ts'
 import { findAccessToken, findTokenInMemory } from '../oauth/tokens.ts'
-import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Credential } from './credentials.ts'
 
-export type PrincipalParts = {
+export type PrincipalParts = SessionParts & {
   db: Db
-  clock: Clock
   keys: CredentialCache<KeyPrincipal>
-  sessions: CredentialCache<KnownSession>
   tokens: CredentialCache<TokenPrincipal>
 }
 

@@ -23,6 +23,7 @@ import {
   lockPassword,
   replacePassword,
 } from './store.ts'
+import { requireNotSuspended } from './suspension.ts'
 
 export type AccountParts = PasswordRules & {
   db: Db
@@ -60,7 +61,11 @@ export async function register(
         welcome_credits: parts.welcome_credits,
         at: now,
       })
-      const session = await openSession(tx, id, { client: given.client, now })
+      const session = await openSession(parts, tx, id, {
+        client: given.client,
+        now,
+        registered: true,
+      })
       return { user: { id, email, balance }, ...session }
     })
   } catch (error) {
@@ -90,6 +95,8 @@ export async function requireCredentials(
   if (!(await verifyPassword(given.password, account?.password_hash)) || !account) {
     throw new ApiError('invalid_credentials')
   }
+  // Only to who knows the password.
+  requireNotSuspended(account)
   return account
 }
 
@@ -115,7 +122,7 @@ async function openVerifiedSession(
         ? await lockPassword(tx, id, password_hash)
         : await replacePassword(tx, id, { verified_hash: password_hash, new_hash: stronger })
     if (!unchanged) throw new ApiError('invalid_credentials')
-    return await openSession(tx, id, { client: given.client, now: parts.clock.now() })
+    return await openSession(parts, tx, id, { client: given.client, now: parts.clock.now() })
   })
 }
 

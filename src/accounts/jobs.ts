@@ -9,6 +9,8 @@ import type { Job } from '../platform/worker.ts'
 import { deleteExpiredEmailChanges } from './email-change/store.ts'
 import { issueProof } from './mail-proofs.ts'
 import { composeMail, composeNotice } from './mails.ts'
+import { composeAlert } from './security-log/alerts.ts'
+import { issueNotMe } from './security-log/not-me.ts'
 import { claimMail, deleteExpired, deleteMail, type MailPurpose, postponeMail } from './store.ts'
 
 const MINUTE_MS = 60_000
@@ -74,9 +76,14 @@ async function sendMail(parts: AccountJobParts, mail: ClaimedMail): Promise<void
 
 /** Undefined: it was called off meanwhile, and is in the queue no more. */
 async function compose(parts: AccountJobParts, mail: ClaimedMail): Promise<Mail | undefined> {
-  const { id, email, purpose, subject, words } = mail
+  const { id, account_id, email, purpose, subject, words } = mail
   if (purpose === 'notice') {
     return composeNotice({ to: email, subject: subject ?? '', words: words ?? '' })
+  }
+  if (purpose === 'security_alert') {
+    const token = await issueNotMe(parts.db, { account_id, email }, parts.clock.now())
+    const about = { subject: subject ?? '', words: words ?? '' }
+    return composeAlert({ to: email, ...about, token, public_url: parts.public_url })
   }
   const token = await issueProof(parts.db, { id, email, purpose }, parts.clock.now())
   if (token === undefined) return undefined

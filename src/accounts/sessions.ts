@@ -1,12 +1,19 @@
-// Sessions: opened at login, found on each request, closed by logout, a password change or 24 hours.
+// Sessions: opened at login, found on each request, closed by logout, a password change, their owner, 24 hours, or after
+// nobody used them for as long as the setting says.
 
-import type { FastifyRequest } from 'fastify'
 import type { SessionPrincipal } from '../http/access.ts'
+import { readCursor, toPage } from '../http/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
-import { digestKey, digestSecret, mintId, mintSecret } from '../platform/tokens.ts'
+import type { Log } from '../platform/log.ts'
+import { digestKey, digestSecret, isUuid, mintId, mintSecret } from '../platform/tokens.ts'
+import { type Client, describeDevice, describePlace, storedUserAgent } from './client.ts'
+import type { LastSeen } from './last-seen.ts'
+import { recordSecurityEvent, recordSignIn } from './security-log/security-log.ts'
+import { deleteOwnSession, listSessions } from './session-store.ts'
 import {
   deleteSession,
   deleteSessionByDigest,
@@ -19,59 +26,64 @@ import {
 export const SESSION_PREFIX = 'sess_'
 export const SESSION_LIFETIME_S = 24 * 60 * 60
 const TOKEN_PATTERN = /^sess_[A-Za-z0-9_-]{43}$/
-const USER_AGENT_LENGTH_MAX = 300
+
+export { type Client, clientOf } from './client.ts'
 
 export type Session = { session_token: string; expires_at: Date }
 
 /** What the cache keeps: the session without how it was presented. */
 export type KnownSession = Omit<SessionPrincipal, 'by_cookie'>
 
-/** Who opens it; kept with the session, for those who look into a break-in. */
-export type Client = { ip: string; user_agent: string | undefined }
-
-export function clientOf(request: FastifyRequest): Client {
-  return { ip: request.ip, user_agent: request.headers['user-agent'] }
-}
-
-export function storedUserAgent({ user_agent }: Client): string | null {
-  return user_agent?.replaceAll('\u0000', '').slice(0, USER_AGENT_LENGTH_MAX) ?? null
-}
-
+/** `registered`: with the account itself. */
 export async function openSession(
-  db: Queryable,
+  parts: { log: Log },
+  tx: Queryable,
   account_id: string,
-  options: { client: Client; now: Date },
+  options: { client: Client; now: Date; registered?: boolean },
 ): Promise<Session> {
   const session_token = mintSecret(SESSION_PREFIX)
-  const { now, client } = options
+  const { now, client, registered = false } = options
   const expires_at = new Date(now.getTime() + SESSION_LIFETIME_S * 1000)
-  await insertSession(db, {
+  const id = mintId({ at: now })
+  await insertSession(tx, {
     token_digest: digestSecret(session_token),
-    id: mintId({ at: now }),
+    id,
     account_id,
     created_at: now,
     expires_at,
     ip: client.ip,
     user_agent: storedUserAgent(client),
   })
+  await recordSignIn(parts, tx, { account_id, session_id: id, client, at: now, registered })
   return { session_token, expires_at }
 }
 
-/** Undefined if the session is not in memory; `findActiveSession` then says whether there is one. */
-export function findSessionInMemory(
-  parts: { sessions: CredentialCache<KnownSession> },
-  token: string,
-): KnownSession | undefined {
-  return parts.sessions.peek(digestKey(token))
+export type SessionParts = {
+  sessions: CredentialCache<KnownSession>
+  last_seen: LastSeen
+  clock: Clock
+}
+
+/** Undefined if the session is not in memory, or ended there; `findActiveSession` then says whether there is one. */
+export function findSessionInMemory(parts: SessionParts, token: string): KnownSession | undefined {
+  return unlessIdle(parts, parts.sessions.peek(digestKey(token)))
 }
 
 export async function findActiveSession(
-  parts: { db: Db; sessions: CredentialCache<KnownSession> },
+  parts: SessionParts & { db: Db },
   token: string,
 ): Promise<KnownSession | undefined> {
   // Junk is refused without a query.
   if (!TOKEN_PATTERN.test(token)) return undefined
-  return await parts.sessions.find(digestKey(token), () => readSession(parts.db, token))
+  const known = await parts.sessions.find(digestKey(token), () => readSession(parts.db, token))
+  return unlessIdle(parts, known)
+}
+
+function unlessIdle(
+  { last_seen, clock }: SessionParts,
+  session: KnownSession | undefined,
+): KnownSession | undefined {
+  return session && !last_seen.isIdle(session, clock.now()) ? session : undefined
 }
 
 /** For what outlives the request that it was asked with. */
@@ -97,13 +109,90 @@ export async function closeSessionOfToken(parts: RevocationParts, token: string)
   })
 }
 
-/** Ends the account's sessions, but for the one named. */
+/** Ends the account's sessions, but for the one named. Answers how many there were. */
 export async function closeSessions(
   feed: InvalidationFeed,
   tx: Tx,
   owner: { account_id: string; except_id: string | null },
+): Promise<number> {
+  const ended = await deleteSessions(tx, owner.account_id, owner.except_id)
+  await forgetSessions(feed, tx, ended)
+  return ended.length
+}
+
+type Owner = { account_id: string; session_id: string }
+
+/** Newest first. */
+export async function listOwnSessions(
+  { db, clock, last_seen }: { db: Db; clock: Clock; last_seen: LastSeen },
+  owner: Owner,
+  page: { cursor: string | undefined; limit: number },
+) {
+  const now = clock.now()
+  const rows = await listSessions(db, {
+    account_id: owner.account_id,
+    now,
+    idle_since: last_seen.idleSince(now),
+    before_id: readCursor(page.cursor),
+    count: page.limit + 1,
+  })
+  const sessions = toPage(rows, page.limit, (row) => row.id)
+  const data = sessions.data.map(({ ip, user_agent, ...row }) => ({
+    ...row,
+    place: describePlace(ip),
+    device: describeDevice(user_agent),
+    current: row.id === owner.session_id,
+  }))
+  return { ...sessions, data }
+}
+
+export type OwnSession = Awaited<ReturnType<typeof listOwnSessions>>['data'][number]
+
+export type OwnSessionParts = RevocationParts & { clock: Clock; log: Log }
+
+export async function endOwnSession(
+  parts: OwnSessionParts,
+  owner: Owner & { client: Client },
+  id: string,
 ): Promise<void> {
-  await forgetSessions(feed, tx, await deleteSessions(tx, owner.account_id, owner.except_id))
+  if (!isUuid(id)) throw unknownSession()
+  const { account_id } = owner
+  await parts.db.transaction(async (tx) => {
+    const ended = await deleteOwnSession(tx, { id, account_id })
+    if (ended.length === 0) throw unknownSession()
+    await forgetSessions(parts.feed, tx, ended)
+    await recordEnd(parts, tx, owner, { ended_session_id: id })
+  })
+}
+
+/** Signs out everywhere: everywhere else, or here as well. Answers how many sessions there were. */
+export async function endOwnSessions(
+  parts: OwnSessionParts,
+  owner: Owner & { client: Client },
+  { current }: { current: boolean },
+): Promise<number> {
+  const { account_id, session_id } = owner
+  return await parts.db.transaction(async (tx) => {
+    const except_id = current ? null : session_id
+    const sessions = await closeSessions(parts.feed, tx, { account_id, except_id })
+    await recordEnd(parts, tx, owner, { sessions })
+    return sessions
+  })
+}
+
+async function recordEnd(
+  parts: OwnSessionParts,
+  tx: Tx,
+  { account_id, session_id, client }: Owner & { client: Client },
+  details: Record<string, string | number>,
+): Promise<void> {
+  const at = parts.clock.now()
+  const event = { account_id, kind: 'sessions_ended', at, client, session_id, details } as const
+  await recordSecurityEvent(parts, tx, event)
+}
+
+function unknownSession(): ApiError {
+  return new ApiError('not_found', { message: 'You have no such session.' })
 }
 
 async function forgetSessions(
@@ -126,6 +215,8 @@ async function readSession(db: Db, token: string) {
     session_id: row.id,
     expires_at: row.expires_at,
     proved_at: row.proved_at,
+    last_seen_at: row.last_seen_at,
+    suspended_reason: row.suspended_reason,
   }
   return { value, tags: [`session:${row.id}`, `account:${row.account_id}`] }
 }

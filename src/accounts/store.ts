@@ -10,9 +10,11 @@ export type AccountRow = {
   created_at: Date
   /** When it is deleted, unless its owner comes back before. */
   closes_at: Date | null
+  suspended_reason: string | null
 }
 
-export const ACCOUNT_COLUMNS = 'id, email, password_hash, email_verified_at, created_at, closes_at'
+export const ACCOUNT_COLUMNS =
+  'id, email, password_hash, email_verified_at, created_at, closes_at, suspended_reason'
 
 /** Mails with a link that proves something. */
 export type ProofPurpose =
@@ -20,7 +22,7 @@ export type ProofPurpose =
   | 'reset_password'
   | 'change_email_from'
   | 'change_email_to'
-export type MailPurpose = ProofPurpose | 'notice'
+export type MailPurpose = ProofPurpose | 'security_alert' | 'notice'
 
 /** What a link proves: that somebody reads the mail of this address. */
 export type ProofRow = { account_id: string; email: string; expires_at: Date }
@@ -97,11 +99,14 @@ const FIND_SESSION = statement<{
   account_id: string
   expires_at: Date
   proved_at: Date
+  last_seen_at: Date
+  suspended_reason: string | null
 }>(
   'accounts.find_session',
-  `select id, account_id, expires_at, proved_at
-   from session
-   where token_digest = $1::bytea`,
+  `select s.id, s.account_id, s.expires_at, s.proved_at, s.last_seen_at, a.suspended_reason
+   from session s
+   join account a on a.id = s.account_id
+   where s.token_digest = $1::bytea`,
 )
 
 const FIND_OPEN_SESSION = statement<{ id: string }>(
@@ -158,6 +163,12 @@ const QUEUE_MAIL_TO_EMAIL = statement<object>(
    select $1::uuid, account.id, $3::text, $4::timestamptz, $4::timestamptz
    from account
    where email_key = $2::text`,
+)
+
+const QUEUE_MAIL_OF_ACCOUNT = statement<object>(
+  'accounts.queue_mail_of_account',
+  `insert into mail_outbox (id, account_id, purpose, created_at, next_attempt_at)
+   values ($1::uuid, $2::uuid, $3::text, $4::timestamptz, $4::timestamptz)`,
 )
 
 // Money may move for an account that is deleted: a refund, a payout. Nobody is there to be told.
@@ -351,6 +362,13 @@ export async function queueMailToEmail(
   mail: { id: string; email_key: string; purpose: MailPurpose; at: Date },
 ): Promise<void> {
   await db.run(QUEUE_MAIL_TO_EMAIL, [mail.id, mail.email_key, mail.purpose, mail.at])
+}
+
+export async function queueMailOfAccount(
+  tx: Tx,
+  mail: { id: string; account_id: string; purpose: ProofPurpose; at: Date },
+): Promise<void> {
+  await tx.run(QUEUE_MAIL_OF_ACCOUNT, [mail.id, mail.account_id, mail.purpose, mail.at])
 }
 
 export async function claimMail(db: Queryable, now: Date, lease_until: Date) {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { findAccountOfEmail } from '../accounts/accounts.ts'
 import type { Parts } from '../compose.ts'
+import { recordAct } from '../operators/acts.ts'
 import { type BatchResult, type Payable, runBatch } from '../payouts/batch.ts'
 import { readSummary } from '../payouts/earnings.ts'
 import { listPayouts, readPayout, unblockPayouts } from '../payouts/operator.ts'
@@ -13,6 +14,7 @@ import { isUuid } from '../platform/tokens.ts'
 import { SANDBOX_ADDRESS_FILE, SANDBOX_STRIPE_KEY } from '../sandbox-process.ts'
 import { readArguments } from './arguments.ts'
 import type { WithParts } from './ledger-commands.ts'
+import { systemUser } from './operator-commands.ts'
 import { UsageError } from './usage-error.ts'
 
 export const PAYOUTS_USAGE = 'svc payouts run|list|show|earnings|reconcile|unblock'
@@ -77,6 +79,10 @@ export async function runPayoutsCommand(
 
 async function run(parts: Parts, values: Values): Promise<void> {
   const dry_run = values['dry-run'] === true
+  if (!dry_run) {
+    const act = { who: systemUser(), act: 'payouts run', subject: 'everybody who is due' }
+    await recordAct(parts.clock, parts.db, act)
+  }
   const result = await runBatch(
     { ...parts, stripe: requireStripe(parts) },
     { now: readNow(parts, values), dry_run, onProgress: showProgress, onPayout: printPayout },
@@ -100,12 +106,14 @@ function describeResult({
   paid,
   failed,
   pending,
+  suspended,
   errors,
   paid_cents,
 }: BatchResult): string {
   if (status === 'already_running') return 'a batch is running: nothing was done'
   const faults = errors === 0 ? '' : `, ${errors} with an error of ours (see the log)`
-  const counts = `${paid} paid (${paid_cents} cents), ${failed} failed, ${pending} pending${faults}`
+  const left_out = suspended === 0 ? '' : `, ${suspended} suspended and not paid`
+  const counts = `${paid} paid (${paid_cents} cents), ${failed} failed, ${pending} pending${left_out}${faults}`
   return status === 'done' ? counts : `${status}${reason ? `: ${reason}` : ''}; ${counts}`
 }
 
@@ -150,7 +158,12 @@ async function compareWithProcessor(parts: Parts): Promise<void> {
 }
 
 async function unblock(parts: Parts, email: string): Promise<void> {
-  const unblocked = await unblockPayouts(parts.db, await developerOf(parts, email))
+  const developer_id = await developerOf(parts, email)
+  const unblocked = await parts.db.transaction(async (tx) => {
+    const act = { who: systemUser(), act: 'payouts unblock', subject: email }
+    await recordAct(parts.clock, tx, act)
+    return await unblockPayouts(tx, developer_id)
+  })
   print(unblocked ? `${email} is paid again` : `${email} was not blocked`)
 }
 

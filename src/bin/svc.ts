@@ -11,6 +11,7 @@ import { type Config, loadConfig } from '../config.ts'
 import { joinDatabase } from '../database.ts'
 import { readDocument } from '../document.ts'
 import { changeKeyLimit } from '../keys/keys.ts'
+import { recordAct } from '../operators/acts.ts'
 import { ApiError } from '../platform/errors.ts'
 import { createLog } from '../platform/log.ts'
 import { migrate, missingMigrations } from '../platform/migrate.ts'
@@ -19,6 +20,15 @@ import { bucketOf, mintWalletId } from '../wallet/bucket.ts'
 import { grantCredits } from '../wallet/postings.ts'
 import { CATALOG_USAGE, runCatalogCommand } from './catalog-commands.ts'
 import { LEDGER_USAGE, runLedgerCommand } from './ledger-commands.ts'
+import {
+  ACCOUNT_USAGE,
+  APP_USAGE,
+  OPERATOR_USAGE,
+  runAccountCommand,
+  runAppCommand,
+  runOperatorCommand,
+  systemUser,
+} from './operator-commands.ts'
 import { PAYOUTS_USAGE, runPayoutsCommand } from './payout-commands.ts'
 import { describeStartFault, serve } from './server.ts'
 import { UsageError } from './usage-error.ts'
@@ -58,6 +68,8 @@ const COMMANDS: Record<string, Command> = {
         throw new UsageError('two arguments are needed')
       const limit = requireInteger(per_minute, { min: 1, max: LIMIT_MAX })
       await withParts(async (parts) => {
+        const act = { who: systemUser(), act: 'key-limit', subject: id, details: { limit } }
+        await recordAct(parts.clock, parts.db, act)
         const { name } = await changeKeyLimit(parts, id, limit)
         print(`key ${id} (${name}): ${limit} requests a minute`)
       })
@@ -80,10 +92,33 @@ const COMMANDS: Record<string, Command> = {
         print(`grant ${id}`)
         const description = 'Granted by the operator'
         const grant = { id, account_id: account.id, amount, description }
-        const posted = await parts.db.transaction((tx) => grantCredits(tx, grant))
+        const details = { grant_id: id, credits: amount.toString() }
+        const posted = await parts.db.transaction(async (tx) => {
+          const act = { who: systemUser(), act: 'grant', subject: email, details }
+          await recordAct(parts.clock, tx, act)
+          return await grantCredits(tx, grant)
+        })
         print(`${email}: ${posted.balance_before} + ${amount} = ${posted.balance_after} credits`)
       })
     },
+  },
+  account: {
+    usage: ACCOUNT_USAGE,
+    summary: 'See and suspend accounts, end sessions; `svc account --help` says how.',
+    takes_options: true,
+    run: (args) => runAccountCommand(args, withParts),
+  },
+  app: {
+    usage: APP_USAGE,
+    summary: 'Suspend and resume an app; `svc app --help` says how.',
+    takes_options: true,
+    run: (args) => runAppCommand(args, withParts),
+  },
+  operator: {
+    usage: OPERATOR_USAGE,
+    summary: 'Who is an operator, and what operators did; `svc operator --help` says how.',
+    takes_options: true,
+    run: (args) => runOperatorCommand(args, withParts),
   },
   ledger: {
     usage: LEDGER_USAGE,

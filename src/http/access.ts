@@ -91,6 +91,9 @@ export type SessionPrincipal = {
   readonly expires_at: Date
   /** When its owner last showed who they are: accounts/step-up.ts. */
   readonly proved_at: Date
+  /** As the database had it; accounts/last-seen.ts knows of later uses. */
+  readonly last_seen_at: Date
+  readonly suspended_reason: string | null
   /** The cookie names the session, so the reply of a write must not be one another site asked for. */
   readonly by_cookie: boolean
 }
@@ -117,6 +120,8 @@ export type KeyPrincipal = {
   readonly spend_limit_credits: bigint | null
   readonly spend_limit_period: 'day' | 'month' | 'total' | null
   readonly restrictions: KeyRestrictions | null
+  /** Why an operator has suspended its account, if so. */
+  readonly suspended_reason: string | null
 }
 
 /** An end user, through an app that they let spend their credits. */
@@ -133,6 +138,8 @@ export type TokenPrincipal = {
   readonly cap_credits: bigint | null
   readonly cap_period: 'day' | 'month'
   readonly expires_at: Date
+  /** Why an operator has suspended the user, the developer or the app, if so. */
+  readonly suspended_reason: string | null
 }
 
 export type Principal = SessionPrincipal | KeyPrincipal | TokenPrincipal

@@ -259,6 +259,7 @@ async function readKey(db: Db, secret: string) {
     spend_limit_credits: row.spend_limit_credits,
     spend_limit_period: row.spend_limit_period,
     restrictions: restrictionsOf(row),
+    suspended_reason: row.suspended_reason,
   }
   const app = row.client_id === null ? [] : [`app:${row.client_id}`]
   return { value, tags: [`key:${row.id}`, `account:${row.account_id}`, ...app] }

@@ -30,6 +30,8 @@ const DESCRIPTION = `id, account_id, name, billing_mode, client_id, prefix, crea
           allowed_endpoints, allowed_ips`
 const COLUMNS = `${DESCRIPTION}, expires_at`
 
+type FoundKey = KeyRow & { suspended_reason: string | null }
+
 // Two statements on purpose: one that locks and counts would count what it saw before it waited.
 const LOCK_ACCOUNT = statement<{ id: string }>(
   'keys.lock_account',
@@ -69,10 +71,11 @@ const LIST_KEYS = statement<KeyRow>(
 )
 
 // The secret before the last rotation ends with the overlap, or with the key if that is sooner.
-const FIND_KEY_BY_DIGEST = statement<KeyRow>(
+const FIND_KEY_BY_DIGEST = statement<FoundKey>(
   'keys.find_key_by_digest',
   `select ${DESCRIPTION},
-     case when token_digest = $1::bytea then expires_at else least(expires_at, previous_secret_until) end as expires_at
+     case when token_digest = $1::bytea then expires_at else least(expires_at, previous_secret_until) end as expires_at,
+     (select account.suspended_reason from account where account.id = api_key.account_id) as suspended_reason
    from api_key
    where (token_digest = $1::bytea or previous_digest = $1::bytea)
      and revoked_at is null`,
@@ -123,15 +126,6 @@ const REVOKE_KEY = statement<NamedKey>(
      and account_id = $2::uuid
      and revoked_at is null
    returning id, name, prefix`,
-)
-
-const REVOKE_KEYS_OF_ACCOUNT = statement<{ id: string }>(
-  'keys.revoke_keys_of_account',
-  `update api_key
-   set revoked_at = now()
-   where account_id = $1::uuid
-     and revoked_at is null
-   returning id`,
 )
 
 const REVOKE_KEYS_OF_ACCOUNT = statement<{ id: string }>(
@@ -227,7 +221,7 @@ export async function listKeys(
 export async function findKeyByDigest(
   db: Queryable,
   token_digest: Buffer,
-): Promise<KeyRow | undefined> {
+): Promise<FoundKey | undefined> {
   return (await db.run(FIND_KEY_BY_DIGEST, [token_digest]))[0]
 }
 
@@ -269,12 +263,6 @@ export async function markRevoked(
   key: OwnedKey & { at: Date },
 ): Promise<NamedKey | undefined> {
   return (await tx.run(REVOKE_KEY, [key.id, key.account_id, key.at]))[0]
-}
-
-/** A key that is being made meanwhile is waited for, and ends too. */
-export async function revokeKeysOfAccount(tx: Tx, account_id: string): Promise<number> {
-  await tx.run(LOCK_ACCOUNT, [account_id])
-  return (await tx.run(REVOKE_KEYS_OF_ACCOUNT, [account_id])).length
 }
 
 /** A key that is being made meanwhile is waited for, and ends too. */

@@ -165,3 +165,33 @@ export async function updateSecret(tx: Tx, { developer_id, id }: OwnedApp, secre
 export async function deleteAppRow(tx: Tx, { developer_id, id }: OwnedApp) {
   return (await tx.run(DELETE_APP, [developer_id, id]))[0]
 }
+
+const SUSPEND_APP = statement<{ id: string }>(
+  'oauth.suspend_app',
+  `update app
+   set suspended_at = $2::timestamptz, suspended_reason = $3::text
+   where client_id = $1::text
+     and suspended_at is null
+   returning id`,
+)
+
+const RESUME_APP = statement<{ id: string }>(
+  'oauth.resume_app',
+  `update app
+   set suspended_at = null, suspended_reason = null
+   where client_id = $1::text
+     and suspended_at is not null
+   returning id`,
+)
+
+export async function markAppSuspended(
+  tx: Tx,
+  client_id: string,
+  suspension: { at: Date; reason: string },
+): Promise<boolean> {
+  return (await tx.run(SUSPEND_APP, [client_id, suspension.at, suspension.reason])).length > 0
+}
+
+export async function markAppResumed(tx: Tx, client_id: string): Promise<boolean> {
+  return (await tx.run(RESUME_APP, [client_id])).length > 0
+}

@@ -16,6 +16,8 @@ import {
   insertApp,
   listApps,
   lockAndCountApps,
+  markAppResumed,
+  markAppSuspended,
   type OwnedApp,
   updateApp,
   updateSecret,
@@ -124,6 +126,31 @@ export async function deleteApp(parts: AppParts, owned: OwnedApp): Promise<void>
   await parts.db.transaction(async (tx) => {
     const deleted = (await deleteAppRow(tx, owned)) ?? notFound()
     await parts.feed.invalidate(tx, [`app:${deleted.client_id}`])
+  })
+}
+
+/** For operators. Its tokens and links start nothing new. False if it was suspended already. */
+export async function suspendApp(
+  parts: Pick<AppParts, 'db' | 'feed' | 'clock'>,
+  client_id: string,
+  reason: string,
+): Promise<boolean> {
+  return await parts.db.transaction(async (tx) => {
+    const done = await markAppSuspended(tx, client_id, { at: parts.clock.now(), reason })
+    if (done) await parts.feed.invalidate(tx, [`app:${client_id}`])
+    return done
+  })
+}
+
+/** False if it was not suspended. */
+export async function resumeApp(
+  parts: Pick<AppParts, 'db' | 'feed'>,
+  client_id: string,
+): Promise<boolean> {
+  return await parts.db.transaction(async (tx) => {
+    const done = await markAppResumed(tx, client_id)
+    if (done) await parts.feed.invalidate(tx, [`app:${client_id}`])
+    return done
   })
 }
 

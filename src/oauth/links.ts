@@ -1,6 +1,7 @@
 // Which users belong to a developer: by the name the developer gave them (a hosted link), or by having
 // connected to one of the developer's apps.
 
+import { requireNotSuspended } from '../accounts/suspension.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable } from '../platform/db.ts'
@@ -43,7 +44,9 @@ function nameOf({ developer_id, client_id, external_user_id }: LinkWanted): stri
 
 /** The same inside a transaction that moves money: not from memory. */
 export async function readLinkedUser(db: Queryable, wanted: LinkWanted): Promise<LinkedUser> {
-  return (await readLink(db, wanted))?.value ?? unlinked(wanted.external_user_id)
+  const user = (await readLink(db, wanted))?.value ?? unlinked(wanted.external_user_id)
+  requireNotSuspended(user)
+  return user
 }
 
 /** The user of that id, if connected to an app of the developer. */
@@ -52,7 +55,10 @@ export async function readConnectedUser(
   wanted: { developer_id: string; account_id: string; client_id: string | null },
 ): Promise<{ account_id: string; external_user_id: string | null }> {
   const user = isUuid(wanted.account_id) ? await findConnectedUser(db, wanted) : undefined
-  if (user) return user
+  if (user) {
+    requireNotSuspended(user)
+    return user
+  }
   throw new ApiError('user_not_found', {
     message: 'No user of that id has connected to an app of yours.',
     hint: HINT,

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { requireNotSuspended } from '../accounts/suspension.ts'
 import { isCrossSite, readCookie, readSessionCookie } from '../http/session-cookie.ts'
 import type { Clock } from '../platform/clock.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -28,6 +29,7 @@ export function viewerOf(request: FastifyRequest): Viewer | undefined {
   if (principal?.kind !== 'session' || !principal.by_cookie || session_token === undefined) {
     return undefined
   }
+  requireNotSuspended(principal)
   return { account_id: principal.account_id, session_token }
 }
 

@@ -19,10 +19,14 @@ export type UserRow = {
   markup_bps: number
   cap_credits: bigint | null
   cap_period: CapPeriod
+  /** Why the user, the developer or the app is suspended, if so. */
+  suspended_reason: string | null
 }
 
 const USER_COLUMNS = `g.id as grant_id, g.connection_id, c.account_id, a.client_id, a.developer_id,
-     a.allowed_scopes, least(a.markup_bps, c.agreed_markup_bps) as markup_bps, c.cap_credits, c.cap_period`
+     a.allowed_scopes, least(a.markup_bps, c.agreed_markup_bps) as markup_bps, c.cap_credits, c.cap_period,
+     coalesce((select u.suspended_reason from account u where u.id = c.account_id),
+       (select d.suspended_reason from account d where d.id = a.developer_id), a.suspended_reason) as suspended_reason`
 
 const INSERT_ACCESS_TOKEN = statement<object>(
   'oauth.insert_access_token',
@@ -156,9 +160,14 @@ const FIND_NEWEST_LINK = statement<LinkedUserRow>(
    limit 1`,
 )
 
-const FIND_CONNECTED_USER = statement<{ account_id: string; external_user_id: string | null }>(
+const FIND_CONNECTED_USER = statement<{
+  account_id: string
+  external_user_id: string | null
+  suspended_reason: string | null
+}>(
   'oauth.find_connected_user',
-  `select c.account_id, l.external_user_id
+  `select c.account_id, l.external_user_id,
+     (select u.suspended_reason from account u where u.id = c.account_id) as suspended_reason
    from app_connection c
    join app a on a.id = c.app_id
    left join lateral (

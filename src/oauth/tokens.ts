@@ -97,6 +97,7 @@ export function describeUser(row: UserRow) {
     markup_bps: rest.markup_bps,
     cap_credits: rest.cap_credits,
     cap_period: rest.cap_period,
+    suspended_reason: rest.suspended_reason,
     account_id,
     scopes: effectiveScopes(scopes, allowed_scopes),
   }
@@ -108,6 +109,7 @@ export function userTags(row: UserRow): string[] {
     `grant:${row.grant_id}`,
     `app:${row.client_id}`,
     `connection:${row.connection_id}`,
+    `account:${row.developer_id}`,
     ...(row.account_id === null ? [] : [`account:${row.account_id}`]),
   ]
 }

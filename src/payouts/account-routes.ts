@@ -1,6 +1,7 @@
 // /developers/connect: the account that a developer is paid to. The session cookie only.
 
 import { Type } from 'typebox'
+import { clientOf } from '../accounts/sessions.ts'
 import { type RoutePolicy, sessionOf } from '../http/access.ts'
 import { renderNotice, sendPage } from '../http/page.ts'
 import { Nullable } from '../http/schemas.ts'
@@ -62,7 +63,10 @@ export function payoutAccountRoutes(app: App, parts: PayoutAccountParts): void {
       },
     },
     async (request, reply) => {
-      const started = await startOnboarding(parts, sessionOf(request).account_id)
+      const started = await startOnboarding(parts, {
+        ...sessionOf(request),
+        client: clientOf(request),
+      })
       reply.code(201)
       return started
     },

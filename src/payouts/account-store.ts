@@ -106,15 +106,25 @@ export async function beginLook(db: Queryable, developer_id: string) {
   return row
 }
 
-const MIRROR = statement<object>(
+// Answers whether something changed that decides about money.
+const MIRROR = statement<{ changed: boolean }>(
   'payouts.mirror_account',
-  `update payout_account
+  `with old as (
+     select developer_id, payouts_enabled, details_submitted, country, default_currency
+     from payout_account
+     where developer_id = $1::uuid
+     for update
+   )
+   update payout_account p
    set country = $3::text, default_currency = $4::text, charges_enabled = $5::boolean, payouts_enabled = $6::boolean,
      details_submitted = $7::boolean, disabled_reason = $8::text, mirrored_at = $9::timestamptz,
-     onboarding_completed_at = coalesce(onboarding_completed_at,
+     onboarding_completed_at = coalesce(p.onboarding_completed_at,
        case when $6::boolean and $7::boolean then $9::timestamptz end),
      deauthorized_at = null, look_mirrored = $10::bigint
-   where developer_id = $1::uuid and stripe_account_id = $2::text and look_mirrored < $10::bigint`,
+   from old
+   where p.developer_id = old.developer_id and p.stripe_account_id = $2::text and p.look_mirrored < $10::bigint
+   returning (old.payouts_enabled, old.details_submitted, old.country, old.default_currency) is distinct from
+     ($6::boolean, $7::boolean, $3::text, $4::text) as changed`,
 )
 
 export async function mirrorAccount(
@@ -122,25 +132,35 @@ export async function mirrorAccount(
   developer_id: string,
   account: ProcessorAccount,
   seen: { at: Date; look: bigint },
-): Promise<void> {
-  await db.run(MIRROR, [developer_id, ...valuesOf(account), seen.at, seen.look])
+): Promise<{ changed: boolean }> {
+  const [row] = await db.run(MIRROR, [developer_id, ...valuesOf(account), seen.at, seen.look])
+  return { changed: row?.changed === true }
 }
 
 // Looks that began before saw an account that was still ours.
-const MARK_GONE = statement<object>(
+const MARK_GONE = statement<{ changed: boolean }>(
   'payouts.mark_account_gone',
-  `update payout_account
-   set deauthorized_at = coalesce(deauthorized_at, $3::timestamptz), charges_enabled = false, payouts_enabled = false,
-     mirrored_at = $3::timestamptz, look_mirrored = looks_begun
-   where developer_id = $1::uuid and stripe_account_id = $2::text`,
+  `with old as (
+     select developer_id, deauthorized_at
+     from payout_account
+     where developer_id = $1::uuid
+     for update
+   )
+   update payout_account p
+   set deauthorized_at = coalesce(p.deauthorized_at, $3::timestamptz), charges_enabled = false, payouts_enabled = false,
+     mirrored_at = $3::timestamptz, look_mirrored = p.looks_begun
+   from old
+   where p.developer_id = old.developer_id and p.stripe_account_id = $2::text
+   returning old.deauthorized_at is null as changed`,
 )
 
 export async function markAccountGone(
   db: Queryable,
   gone: { developer_id: string; stripe_account_id: string },
   at: Date,
-): Promise<void> {
-  await db.run(MARK_GONE, [gone.developer_id, gone.stripe_account_id, at])
+): Promise<{ changed: boolean }> {
+  const [row] = await db.run(MARK_GONE, [gone.developer_id, gone.stripe_account_id, at])
+  return { changed: row?.changed === true }
 }
 
 // The next one is made under another idempotency key: the old key would get the old account again.

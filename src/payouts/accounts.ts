@@ -1,6 +1,8 @@
 // The account that a developer is paid to: made at the processor, set up on its pages, mirrored here.
 
 import { requireAccount } from '../accounts/accounts.ts'
+import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
+import type { Client } from '../accounts/sessions.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -34,7 +36,7 @@ export type PayoutAccountParts = WithProcessor & {
   public_url: string
 }
 
-export type RefreshParts = Pick<PayoutAccountParts, 'db' | 'clock' | 'processor'>
+export type RefreshParts = Pick<PayoutAccountParts, 'db' | 'clock' | 'processor' | 'log'>
 
 /** As the mirror has it. Undefined: never made, or cut off. */
 export async function findPayoutAccount(
@@ -60,13 +62,53 @@ export async function refreshPayoutAccount(
   const { stripe_account_id, look } = looked_at
   try {
     const account = await processor.readAccount(stripe_account_id)
-    await mirrorAccount(parts.db, developer_id, account, { at: parts.clock.now(), look })
+    const at = parts.clock.now()
+    await parts.db.transaction(async (tx) => {
+      const { changed } = await mirrorAccount(tx, developer_id, account, { at, look })
+      if (changed) await recordChange(parts, tx, developer_id, account)
+    })
   } catch (error) {
     if (!(error instanceof ProcessorError && error.reason === 'missing')) throw error
-    await markAccountGone(parts.db, { developer_id, stripe_account_id }, parts.clock.now())
+    const gone = { developer_id, stripe_account_id }
+    await parts.db.transaction((tx) => cutOffAccount(parts, tx, gone))
   }
   return await findAccount(parts.db, developer_id)
 }
+
+export async function cutOffAccount(
+  parts: Pick<RefreshParts, 'clock' | 'log'>,
+  tx: Tx,
+  gone: { developer_id: string; stripe_account_id: string },
+): Promise<void> {
+  const at = parts.clock.now()
+  const { changed } = await markAccountGone(tx, gone, at)
+  if (!changed) return
+  await recordSecurityEvent(parts, tx, {
+    account_id: gone.developer_id,
+    kind: 'payout_account_changed',
+    at,
+    details: { stripe_account_id: gone.stripe_account_id, connected: false },
+  })
+}
+
+/** `by`: the owner, who asked for it here. What is changed on the processor's pages is told by the processor. */
+async function recordChange(
+  parts: Pick<RefreshParts, 'clock' | 'log'>,
+  tx: Tx,
+  developer_id: string,
+  account: ProcessorAccount & { by?: Owner },
+): Promise<void> {
+  const { id, payouts_enabled, details_submitted, country, by } = account
+  await recordSecurityEvent(parts, tx, {
+    account_id: developer_id,
+    kind: 'payout_account_changed',
+    at: parts.clock.now(),
+    ...(by && { client: by.client, session_id: by.session_id }),
+    details: { stripe_account_id: id, payouts_enabled, details_submitted, country },
+  })
+}
+
+export type Owner = { account_id: string; session_id: string; client: Client }
 
 /**
  * Whoever asks twice at once gets the same account from the processor, by its idempotency key, and one of them stores
@@ -74,14 +116,17 @@ export async function refreshPayoutAccount(
  */
 export async function startOnboarding(
   parts: PayoutAccountParts,
-  developer_id: string,
+  owner: Owner,
 ): Promise<{ onboarding_url: string; stripe_account_id: string }> {
   const processor = requireProcessor(parts)
+  const { account_id: developer_id } = owner
   const account = await forPerson(makeAccount(parts, processor, developer_id))
   const onboarding_url = await linkTo(parts, processor, account.id)
-  if (!(await storeAccount(parts.db, developer_id, account, parts.clock.now()))) {
-    throw new ApiError('already_connected')
-  }
+  await parts.db.transaction(async (tx) => {
+    const stored = await storeAccount(tx, developer_id, account, parts.clock.now())
+    if (!stored) throw new ApiError('already_connected')
+    await recordChange(parts, tx, developer_id, { ...account, by: owner })
+  })
   return { onboarding_url, stripe_account_id: account.id }
 }
 

@@ -59,6 +59,8 @@ export type BatchResult = {
   paid: number
   failed: number
   pending: number
+  /** Developers who would be due and are suspended. */
+  suspended: number
   /** Developers whose turn ended with a fault of ours. */
   errors: number
   paid_cents: bigint
@@ -73,7 +75,15 @@ type Run = BatchParts &
   }
 
 export async function runBatch(parts: BatchParts, options: BatchOptions): Promise<BatchResult> {
-  const counts = { resolved: 0, paid: 0, failed: 0, pending: 0, errors: 0, paid_cents: 0n }
+  const counts = {
+    resolved: 0,
+    paid: 0,
+    failed: 0,
+    pending: 0,
+    suspended: 0,
+    errors: 0,
+    paid_cents: 0n,
+  }
   const run: Run = {
     ...parts,
     ...options,
@@ -166,6 +176,10 @@ async function payDevelopers(run: Run): Promise<void> {
 async function payDeveloper(run: Run, candidate: CandidateRow): Promise<void> {
   const { db, now, minimum_credits = MINIMUM_CREDITS } = run
   const { developer_id, eligible, released } = candidate
+  if (candidate.suspended) {
+    run.result.suspended++
+    return
+  }
   if (run.dry_run) {
     const may = candidate.payouts_enabled && !candidate.payouts_blocked
     const split = splitGross({ earnings: eligible, released_reserve: released })

@@ -1,12 +1,11 @@
 // What events of connected accounts and of transfers do.
 
-import type { Log } from '../platform/log.ts'
-import { findOwnerOf, markAccountGone, noteAccountEvent } from './account-store.ts'
-import { type RefreshParts, refreshPayoutAccount } from './accounts.ts'
+import { findOwnerOf, noteAccountEvent } from './account-store.ts'
+import { cutOffAccount, type RefreshParts, refreshPayoutAccount } from './accounts.ts'
 import type { EventHandlers, EventWork } from './stripe-events.ts'
 import { onTransferReversed } from './transfer-reversal.ts'
 
-export type PayoutEventParts = RefreshParts & { log: Log }
+export type PayoutEventParts = RefreshParts
 
 export function payoutEventHandlers(parts: PayoutEventParts): EventHandlers {
   return {
@@ -56,5 +55,5 @@ async function cutOff(
   const owner = await findOwnerOf(parts.db, stripe_account_id)
   if (!owner) return undefined
   const { developer_id } = owner
-  return (tx) => markAccountGone(tx, { developer_id, stripe_account_id }, parts.clock.now())
+  return (tx) => cutOffAccount(parts, tx, { developer_id, stripe_account_id })
 }

@@ -1,6 +1,7 @@
 // What the batch knows of an account at the processor, asked again when it is more than a day old.
 
 import type { Db } from '../platform/db.ts'
+import type { Log } from '../platform/log.ts'
 import { refreshPayoutAccount } from './accounts.ts'
 import { DAY_MS } from './rules.ts'
 import type { CandidateRow } from './store.ts'
@@ -10,7 +11,7 @@ import { type Processor, TRANSFER_LIMITS } from './transfers.ts'
 /** Whether the account may be paid. A processor that does not answer leaves what was known. */
 export async function mayBePaid(
   db: Db,
-  processor: Processor,
+  processor: Processor & { log: Log },
   { candidate, now }: { candidate: CandidateRow; now: Date },
 ): Promise<boolean> {
   const { developer_id, stripe_account_id, payouts_enabled, payouts_blocked, mirrored_at } =
@@ -20,6 +21,7 @@ export async function mayBePaid(
   const { stripe, transfer_limits: limits = TRANSFER_LIMITS } = processor
   const parts = {
     db,
+    log: processor.log,
     clock: { now: () => now },
     processor: createProcessor(stripe, limits.timeout),
   }

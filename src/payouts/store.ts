@@ -35,6 +35,8 @@ export type CandidateRow = {
   stripe_account_id: string | null
   payouts_enabled: boolean
   payouts_blocked: boolean
+  /** By an operator: paid when the account is resumed. */
+  suspended: boolean
   mirrored_at: Date | null
   eligible: bigint
   released: bigint
@@ -44,6 +46,7 @@ export type CandidateRow = {
 export const SELECT_CANDIDATES = statement<CandidateRow>(
   'payouts.select_candidates',
   `select a.developer_id, a.stripe_account_id, a.payouts_enabled, a.payouts_blocked, a.mirrored_at,
+     (select o.suspended_at is not null from account o where o.id = a.developer_id) as suspended,
      case when a.stripe_account_id is null or a.payouts_blocked then 0
        else unclaimed_until(a.developer_id, $2::timestamptz, $5::smallint[]) end as eligible,
      (select coalesce(sum(r.amount), 0)::bigint from payout_reserve r

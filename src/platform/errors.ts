@@ -116,7 +116,7 @@ export const ERRORS = {
     status: 403,
     message: 'This is not allowed.',
     explanation:
-      'The request is understood but refused: an OAuth client of another developer, a write made with a cookie from another site, or a key that its owner limited to other endpoints or addresses.',
+      'The request is understood but refused: an OAuth client of another developer, a write made with a cookie from another site, a key that its owner limited to other endpoints or addresses, or an account or app that the operator has suspended; the message then has the reason.',
   },
   insufficient_scope: {
     status: 403,

@@ -8,7 +8,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 
 /** Anything we ever issue, and the credentials of our own upstreams, wherever it stands in a string. */
 const SECRET_PATTERN =
-  /(sk-svc-|sess_|svc_token_|svc_refresh_|svc_secret_|svc_code_|svc_verify_|svc_reset_|whsec_|sk-ant-|sk-proj-|sk_live_|sk_test_|rk_live_|AIza)[A-Za-z0-9_+/=-]{4,}/g
+  /(sk-svc-|sess_|svc_token_|svc_refresh_|svc_secret_|svc_code_|svc_verify_|svc_reset_|svc_notme_|whsec_|sk-ant-|sk-proj-|sk_live_|sk_test_|rk_live_|AIza)[A-Za-z0-9_+/=-]{4,}/g
 
 /** What has no shape of its own is known by the name of its field. */
 const SECRET_FIELD_PATTERN =

@@ -113,7 +113,7 @@ export async function forgetAutoTopup(tx: Tx, account_id: string): Promise<void>
   await tx.run(FORGET, [account_id])
 }
 
-// Who has been told that the ceiling is reached is not due again in that month.
+// Who has been told that the ceiling is reached is not due again in that month; a suspended account is not due at all.
 const LIST_DUE = statement<{ account_id: string }>(
   'topups.list_due',
   `select a.account_id
@@ -123,6 +123,8 @@ const LIST_DUE = statement<{ account_id: string }>(
      and a.enabled
      and a.account_id > $1::uuid
      and w.posted < a.threshold_credits
+     and not exists (
+       select from account o where o.id = a.account_id and o.suspended_at is not null)
      and a.ceiling_told_for is distinct from date_trunc('month', $2::timestamptz at time zone 'UTC')::date
      and not exists (
        select from topup t

@@ -68,7 +68,10 @@ async function credentialHeaders(kind: string): Promise<Record<string, string>> 
     case 'session': {
       const client = { ip: '127.0.0.1', user_agent: undefined }
       const now = service.clock.now()
-      const { session_token } = await openSession(service.parts.db, user_id, { client, now })
+      const { session_token } = await openSession(service.parts, service.parts.db, user_id, {
+        client,
+        now,
+      })
       return { authorization: `Bearer ${session_token}` }
     }
     case 'key':

@@ -1,10 +1,14 @@
 // What the security log knows of: the word that is stored, and what its owner reads.
 
-type EventKind = {
+import type { Client } from '../client.ts'
+
+export type EventKind = {
   /** What happened, as a sentence for the owner. */
   readonly says: string
   /** The owner is told by mail at once, with a way to say that it was not them. */
   readonly mailed?: boolean
+  /** Done by an operator: nobody can say that it was not them. */
+  readonly by_operator?: boolean
 }
 
 export const SECURITY_EVENTS = {
@@ -37,10 +41,21 @@ export const SECURITY_EVENTS = {
   consent_ended: { says: 'An app was disconnected' },
   cap_changed: { says: 'The spending cap of an app was changed' },
   payout_account_changed: { says: 'The payout account was changed', mailed: true },
-  account_suspended: { says: 'The account was suspended', mailed: true },
-  account_resumed: { says: 'The account was resumed', mailed: true },
+  account_suspended: { says: 'The account was suspended', mailed: true, by_operator: true },
+  account_resumed: { says: 'The account was resumed', mailed: true, by_operator: true },
   account_closing: { says: 'The account is to be deleted', mailed: true },
   account_kept: { says: 'The deletion of the account was called off' },
 } as const satisfies Record<string, EventKind>
 
 export type SecurityEventKind = keyof typeof SECURITY_EVENTS
+
+export type SecurityEvent = {
+  account_id: string
+  kind: SecurityEventKind
+  at: Date
+  /** Who did it; absent for what an operator or a job did. */
+  client?: Client
+  session_id?: string
+  /** Ids and names for the owner to recognise it by: no secret, nothing of unbounded length. */
+  details?: Record<string, string | number | boolean | null>
+}
