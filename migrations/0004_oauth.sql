@@ -16,6 +16,8 @@ create table app (
   allowed_scopes text[] not null,
   -- What the developer adds to the price of a call, in hundredths of a percent.
   markup_bps integer not null,
+  -- A hosted link is made only where the exchange names the user again.
+  require_external_user_id boolean not null default false,
   created_at timestamptz not null,
   constraint app_client_id_is_unique unique (client_id),
   constraint app_scopes_are_known check (allowed_scopes <@ array['credits.read', 'credits.spend']),

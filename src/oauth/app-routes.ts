@@ -43,6 +43,12 @@ const MarkupPercent = Type.Number({
   examples: [20],
 })
 
+const RequireExternalUserId = Type.Boolean({
+  description:
+    'With hosted storage: POST /oauth/token makes a link only if it carries the `external_user_id`. Recommended.',
+  examples: [true],
+})
+
 const AppDescription = Type.Object({
   id: Id,
   name: Name,
@@ -50,6 +56,7 @@ const AppDescription = Type.Object({
   redirect_uris: RedirectUris,
   allowed_scopes: AllowedScopes,
   markup_percent: MarkupPercent,
+  require_external_user_id: RequireExternalUserId,
   created_at: Timestamp,
 })
 
@@ -66,6 +73,7 @@ const NewApp = Type.Object({
   redirect_uris: RedirectUris,
   allowed_scopes: Type.Optional(AllowedScopes),
   markup_percent: Type.Optional(MarkupPercent),
+  require_external_user_id: Type.Optional(RequireExternalUserId),
 })
 
 const AppChange = Type.Partial(NewApp)
@@ -88,11 +96,13 @@ export function appRoutes(app: App, parts: AppParts): void {
     },
     async (request, reply) => {
       const { name, redirect_uris, allowed_scopes, markup_percent = 0 } = request.body
+      const { require_external_user_id = false } = request.body
       const created = await createApp(parts, sessionOf(request).account_id, {
         name,
         redirect_uris,
         allowed_scopes,
         markup_bps: toBasisPoints(markup_percent),
+        require_external_user_id,
       })
       reply.code(201)
       return { ...presentApp(created.app), client_secret: created.client_secret }
@@ -221,6 +231,7 @@ function presentApp(row: AppRow) {
     redirect_uris: row.redirect_uris,
     allowed_scopes: row.allowed_scopes,
     markup_percent: row.markup_bps / 100,
+    require_external_user_id: row.require_external_user_id,
     created_at: row.created_at.toISOString(),
   }
 }

@@ -12,11 +12,12 @@ export type AppRow = {
   redirect_uris: string[]
   allowed_scopes: Scope[]
   markup_bps: number
+  require_external_user_id: boolean
   created_at: Date
 }
 
-const COLUMNS =
-  'id, developer_id, client_id, secret_digest, name, redirect_uris, allowed_scopes, markup_bps, created_at'
+const COLUMNS = `id, developer_id, client_id, secret_digest, name, redirect_uris, allowed_scopes, markup_bps,
+     require_external_user_id, created_at`
 
 const LOCK_DEVELOPER = statement<{ id: string }>(
   'oauth.lock_developer',
@@ -37,7 +38,7 @@ const INSERT_APP = statement<AppRow>(
   'oauth.insert_app',
   `insert into app (${COLUMNS})
    values ($1::uuid, $2::uuid, $3::text, $4::bytea, $5::text, $6::text[], $7::text[], $8::integer,
-           $9::timestamptz)
+           $9::boolean, $10::timestamptz)
    returning ${COLUMNS}`,
 )
 
@@ -72,7 +73,8 @@ const UPDATE_APP = statement<AppRow>(
    set name = coalesce($3::text, name),
        redirect_uris = coalesce($4::text[], redirect_uris),
        allowed_scopes = coalesce($5::text[], allowed_scopes),
-       markup_bps = coalesce($6::integer, markup_bps)
+       markup_bps = coalesce($6::integer, markup_bps),
+       require_external_user_id = coalesce($7::boolean, require_external_user_id)
    where developer_id = $1::uuid
      and id = $2::uuid
    returning ${COLUMNS}`,
@@ -111,6 +113,7 @@ export async function insertApp(tx: Tx, app: AppRow): Promise<AppRow> {
     app.redirect_uris,
     app.allowed_scopes,
     app.markup_bps,
+    app.require_external_user_id,
     app.created_at,
   ])
   if (!row) throw new Error('an insert returned no row')
@@ -144,6 +147,7 @@ export type AppChange = {
   redirect_uris?: readonly string[] | undefined
   allowed_scopes?: readonly Scope[] | undefined
   markup_bps?: number | undefined
+  require_external_user_id?: boolean | undefined
 }
 
 export async function updateApp(tx: Tx, { developer_id, id }: OwnedApp, change: AppChange) {
@@ -154,6 +158,7 @@ export async function updateApp(tx: Tx, { developer_id, id }: OwnedApp, change: 
     change.redirect_uris ?? null,
     change.allowed_scopes ?? null,
     change.markup_bps ?? null,
+    change.require_external_user_id ?? null,
   ])
   return rows[0]
 }

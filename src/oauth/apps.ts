@@ -39,6 +39,7 @@ export type NewApp = {
   redirect_uris: readonly string[]
   allowed_scopes?: readonly Scope[] | undefined
   markup_bps: number
+  require_external_user_id: boolean
 }
 
 /** The secret is in the answer and nowhere else, ever. */
@@ -66,6 +67,7 @@ export async function createApp(
       redirect_uris,
       allowed_scopes: [...(wanted.allowed_scopes ?? SCOPES)],
       markup_bps: wanted.markup_bps,
+      require_external_user_id: wanted.require_external_user_id,
       created_at: now,
     })
   })

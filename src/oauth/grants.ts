@@ -24,9 +24,12 @@ export type GrantParts = { db: Db; feed: InvalidationFeed; clock: Clock; event_w
 
 const LAPSED_AT_ONCE = 500
 
-/** What two grants for one external id of one app have in common, and are serialised by. */
-export function linkName(grant: { app_id: string; external_user_id: string }): string {
-  return `${grant.app_id}:${grant.external_user_id}`
+/**
+ * What grants for one external id have in common, and are serialised by. Through all apps of a developer: a key that is
+ * bound to none finds the newest link, whichever app made it.
+ */
+export function linkName(name: { developer_id: string; external_user_id: string }): string {
+  return `${name.developer_id}:${name.external_user_id}`
 }
 
 /** Ends grants that the caller has locked, whatever state they are in. */
@@ -141,10 +144,8 @@ async function endLapsedGrant(parts: GrantParts & { log: Log }, id: string): Pro
 
 function linkNames(grants: readonly GrantRow[]): string[] {
   return grants
-    .flatMap((grant) =>
-      grant.external_user_id === null
-        ? []
-        : [linkName({ app_id: grant.app_id, external_user_id: grant.external_user_id })],
+    .flatMap(({ developer_id, external_user_id }) =>
+      external_user_id === null ? [] : [linkName({ developer_id, external_user_id })],
     )
     .sort()
 }

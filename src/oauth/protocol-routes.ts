@@ -32,6 +32,12 @@ const TokenForm = Type.Object({
   code: Type.Optional(Type.Unknown({ examples: ['svc_code_2f6f0d1c'] })),
   code_verifier: Type.Optional(Type.Unknown({ description: 'PKCE; with `code`.' })),
   redirect_uri: Type.Optional(Type.Unknown({ description: 'If sent, the one of the request.' })),
+  external_user_id: Type.Optional(
+    Type.Unknown({
+      description:
+        'With `code` and hosted storage: your id of the user whose session received the code. Always send it: a code of a request that named another id is `invalid_grant`.',
+    }),
+  ),
   refresh_token: Type.Optional(Type.Unknown()),
   scope: Type.Optional(Type.Unknown({ description: 'With `refresh_token`: fewer scopes.' })),
   client_id: Type.Optional(Type.Unknown({ description: 'Or HTTP Basic.' })),
@@ -110,6 +116,7 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
         // One that is absent is a wrong one, and answered like it.
         code_verifier: parameters.read('code_verifier') ?? '',
         redirect_uri: parameters.read('redirect_uri'),
+        external_user_id: parameters.read('external_user_id'),
       })
       const { external_user_id } = tokens
       return {

@@ -188,6 +188,8 @@ export type GrantRow = {
   id: string
   connection_id: string
   app_id: string
+  /** Null once the account is gone. */
+  account_id: string | null
   developer_id: string
   client_id: string
   scopes: Scope[]
@@ -198,7 +200,7 @@ export type GrantRow = {
   expires_at: Date | null
 }
 
-const GRANT_COLUMNS = `g.id, g.connection_id, c.app_id, a.developer_id, a.client_id, g.scopes,
+const GRANT_COLUMNS = `g.id, g.connection_id, c.app_id, c.account_id, a.developer_id, a.client_id, g.scopes,
      g.external_user_id, g.activated_at, g.ended_at, g.expires_at`
 
 const INSERT_GRANT = statement<object>(

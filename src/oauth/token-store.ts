@@ -124,13 +124,23 @@ export async function markRotated(
 
 // ---- hosted links
 
-const FIND_LINKED_GRANT = statement<{ grant_id: string }>(
-  'oauth.find_linked_grant',
-  `select grant_id
-   from hosted_link
-   where app_id = $1::uuid
-     and external_user_id = $2::text`,
+/** One for each app of the developer at most. */
+const FIND_LINKS = statement<LinkRow>(
+  'oauth.find_links',
+  `select l.app_id, l.grant_id, c.account_id
+   from hosted_link l
+   join oauth_grant g on g.id = l.grant_id
+   join app_connection c on c.id = g.connection_id
+   where l.developer_id = $1::uuid
+     and l.external_user_id = $2::text`,
 )
+
+export type LinkRow = {
+  app_id: string
+  grant_id: string
+  /** Null once the account is gone. */
+  account_id: string | null
+}
 
 const UPSERT_LINK = statement<object>(
   'oauth.upsert_link',
@@ -177,11 +187,12 @@ const FIND_CONNECTED_USER = statement<{ account_id: string; external_user_id: st
    limit 1`,
 )
 
-export async function findLinkedGrant(
+/** Everybody whom the developer calls so, through any app. */
+export async function findLinks(
   db: Queryable,
-  link: { app_id: string; external_user_id: string },
-): Promise<string | undefined> {
-  return (await db.run(FIND_LINKED_GRANT, [link.app_id, link.external_user_id]))[0]?.grant_id
+  name: { developer_id: string; external_user_id: string },
+): Promise<LinkRow[]> {
+  return await db.run(FIND_LINKS, [name.developer_id, name.external_user_id])
 }
 
 export async function upsertLink(
