@@ -33,6 +33,7 @@ const RedirectUris = Type.Array(Type.String({ maxLength: 4096 }), {
 const AllowedScopes = Type.Array(Type.Enum([...SCOPES]), {
   description: 'The most that the app may ask for.',
   uniqueItems: true,
+  minItems: 1,
   examples: [['credits.read', 'credits.spend']],
 })
 const MarkupPercent = Type.Number({

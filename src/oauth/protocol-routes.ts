@@ -6,7 +6,6 @@ import { requireAccount } from '../accounts/accounts.ts'
 import { type TokenPrincipal, tokenOf } from '../http/access.ts'
 import { acceptAll, Credits, Id } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
-import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { readBalance } from '../wallet/postings.ts'
 import { type ClientParts, requireClient } from './client-authentication.ts'
@@ -120,7 +119,7 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
       })
       const { external_user_id } = tokens
       return {
-        ...presentTokens(tokens, parts.clock),
+        ...presentTokens(tokens),
         ...(external_user_id !== null && { storage_mode: 'hosted' as const, external_user_id }),
       }
     }
@@ -129,17 +128,17 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
         refresh_token: parameters.require('refresh_token'),
         scope: parameters.read('scope'),
       })
-      return presentTokens(tokens, parts.clock)
+      return presentTokens(tokens)
     }
   }
 }
 
-function presentTokens(tokens: IssuedTokens, clock: Clock) {
-  const { access_token, refresh_token, expires_at, scopes } = tokens
+function presentTokens(tokens: IssuedTokens) {
+  const { access_token, refresh_token, expires_in, scopes } = tokens
   return {
     access_token,
     token_type: 'Bearer' as const,
-    expires_in: Math.max(0, Math.floor((expires_at.getTime() - clock.now().getTime()) / 1000)),
+    expires_in,
     ...(refresh_token !== undefined && { refresh_token }),
     scope: scopes.join(' '),
   }
