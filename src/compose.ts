@@ -16,6 +16,7 @@ import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
 import { limitsFrom, RateLimits } from './http/rate-limit.ts'
 import { LastUsed } from './keys/last-used.ts'
+import { LinkUses } from './oauth/link-uses.ts'
 import type { LinkedUser } from './oauth/links.ts'
 import { createStripe } from './payouts/stripe-client.ts'
 import { createProcessor } from './payouts/stripe-processor.ts'
@@ -92,6 +93,7 @@ export function compose(options: ComposeOptions) {
     failed_calls: new FailedCalls((count) => metrics.failed_calls_dropped.inc(count)),
     limits: composeLimits(config, log, metrics),
     last_used: new LastUsed(),
+    link_uses: new LinkUses(),
     lifecycle: createLifecycle(),
     mailer: composeMailer(config),
   }

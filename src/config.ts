@@ -90,6 +90,12 @@ const SETTINGS = {
     fallback: 1000,
     doc: 'Requests a minute to /oauth/token and /oauth/revoke per app.',
   }),
+  HOSTED_GRANT_IDLE_DAYS: integer({
+    fallback: 180,
+    min: 1,
+    max: 3650,
+    doc: 'Days without a use after which a hosted link ends.',
+  }),
   APPS_PER_ACCOUNT_MAX: limit({ fallback: 100, doc: 'Most apps of one account at a time.' }),
   WEBHOOKS_PER_ACCOUNT_MAX: limit({
     fallback: 100,

@@ -6,6 +6,7 @@ import { forgetResultsJob } from './gateway/idempotency/jobs.ts'
 import { modelWatchJob } from './gateway/model-watch.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
+import { linkUsesJob } from './oauth/link-uses.ts'
 import { payoutJobs } from './payouts/jobs.ts'
 import { forgetEventsJob } from './payouts/stripe-events.ts'
 import type { Job } from './platform/worker.ts'
@@ -27,7 +28,11 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
     postKeptJob(parts.call_ledger),
     ...(config.ROLE === 'worker'
       ? []
-      : [lastUsedJob(parts.db, parts.last_used), failedCallsJob(parts.db, parts.failed_calls)]),
+      : [
+          lastUsedJob(parts.db, parts.last_used),
+          linkUsesJob(parts),
+          failedCallsJob(parts.db, parts.failed_calls),
+        ]),
     ...(config.ROLE === 'api'
       ? []
       : [

@@ -185,9 +185,10 @@ async function stopJobs(parts: Parts, worker: Worker): Promise<void> {
   const limit = wait(JOBS_STOP_MS, undefined, { ref: false })
   await Promise.race([worker.stop(), limit])
   await Promise.race([parts.dispatcher.stop(), limit])
-  const flushed = parts.last_used
-    .flush(parts.db)
-    .catch((error: unknown) => parts.log.warn({ err: error }, 'last use of keys not written'))
+  const flushed = Promise.all([
+    parts.last_used.flush(parts.db),
+    parts.link_uses.flush(parts.db),
+  ]).catch((error: unknown) => parts.log.warn({ err: error }, 'last uses not written'))
   await Promise.race([flushed, limit])
 }
 

@@ -69,7 +69,7 @@ async function insertApproval(
     scopes: request.scopes,
     external_user_id,
     created_at: now,
-    // A hosted grant is kept by us and lasts until somebody ends it.
+    // A hosted grant is kept by us and lasts until somebody ends it, or nobody uses it for long.
     expires_at: external_user_id === null ? new Date(now.getTime() + GRANT_LIFETIME_MS) : null,
   })
   await insertCode(tx, {

@@ -18,11 +18,12 @@ import {
   markEnded,
   setConnected,
 } from './store.ts'
-import { findLapsedGrants } from './token-store.ts'
+import { findLapsedGrants, type Lapse } from './token-store.ts'
 
 export type GrantParts = { db: Db; feed: InvalidationFeed; clock: Clock; event_wake: Wake }
 
 const LAPSED_AT_ONCE = 500
+const DAY_MS = 24 * 3600 * 1000
 
 /**
  * What grants for one external id have in common, and are serialised by. Through all apps of a developer: a key that is
@@ -111,35 +112,44 @@ export async function endFamily(parts: GrantParts, tx: Tx, grant: GrantRow): Pro
   await updateConnections(parts, tx, [grant.connection_id])
 }
 
-/** Grants that nobody refreshed for too long. */
-export async function endLapsedGrants(
-  parts: GrantParts & { log: Log },
-  signal: AbortSignal,
-): Promise<void> {
+export type LapseParts = GrantParts & { log: Log; config: { HOSTED_GRANT_IDLE_DAYS: number } }
+
+/** Grants that nobody refreshed, and links that nobody used, for too long. */
+export async function endLapsedGrants(parts: LapseParts, signal: AbortSignal): Promise<void> {
   const lapsed_at = parts.clock.now()
+  // A use is noted once a day: what is noted may be a day older than the last use.
+  const idle_ms = (parts.config.HOSTED_GRANT_IDLE_DAYS + 1) * DAY_MS
+  const lapse = { lapsed_at, unused_since: new Date(lapsed_at.getTime() - idle_ms) }
   let after_id: string | null = null
   while (!signal.aborted) {
     const ids: string[] = await findLapsedGrants(parts.db, {
-      lapsed_at,
+      ...lapse,
       after_id,
       count: LAPSED_AT_ONCE,
     })
-    for (const id of ids) await endLapsedGrant(parts, id)
+    for (const id of ids) await endLapsedGrant(parts, id, lapse)
     after_id = ids.at(-1) ?? null
     if (ids.length < LAPSED_AT_ONCE) return
   }
 }
 
 /** One that fails must not keep the others. */
-async function endLapsedGrant(parts: GrantParts & { log: Log }, id: string): Promise<void> {
+async function endLapsedGrant(parts: LapseParts, id: string, lapse: Lapse): Promise<void> {
   try {
     await parts.db.transaction(async (tx) => {
       const [grant] = await lockGrants(tx, [id])
-      if (grant) await endFamily(parts, tx, grant)
+      // It may have been refreshed or used since it was found.
+      if (grant && hasLapsed(grant, lapse)) await endFamily(parts, tx, grant)
     })
   } catch (error) {
     parts.log.warn({ err: error, grant_id: id }, 'a lapsed grant could not be ended')
   }
+}
+
+function hasLapsed(grant: GrantRow, { lapsed_at, unused_since }: Lapse): boolean {
+  const { external_user_id, lapses_at, last_used_at } = grant
+  if (external_user_id === null) return lapses_at !== null && lapses_at <= lapsed_at
+  return last_used_at !== null && last_used_at <= unused_since
 }
 
 function linkNames(grants: readonly GrantRow[]): string[] {

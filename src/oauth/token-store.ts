@@ -259,13 +259,38 @@ const EXPIRED = [
 const FIND_LAPSED_GRANTS = statement<{ id: string }>(
   'oauth.find_lapsed_grants',
   `select id
-   from oauth_grant
-   where ended_at is null
-     and activated_at is not null
-     and lapses_at <= $1::timestamptz
-     and ($2::uuid is null or id > $2::uuid)
+   from (
+     select id
+     from oauth_grant
+     where ended_at is null
+       and activated_at is not null
+       and lapses_at <= $1::timestamptz
+     union all
+     select id
+     from oauth_grant
+     where ended_at is null
+       and external_user_id is not null
+       and last_used_at <= $2::timestamptz
+   ) as lapsed
+   where $3::uuid is null or id > $3::uuid
    order by id
-   limit $3::integer`,
+   limit $4::integer`,
+)
+
+// Locked in order first: two processes that flush at once must not wait for each other in a circle.
+const TOUCH_LINKED_GRANTS = statement<object>(
+  'oauth.touch_linked_grants',
+  `update oauth_grant
+   set last_used_at = $2::timestamptz
+   from (
+     select id
+     from oauth_grant
+     where id = any ($1::uuid[])
+     order by id
+     for no key update
+   ) as locked
+   where oauth_grant.id = locked.id
+     and oauth_grant.last_used_at < $2::timestamptz`,
 )
 
 /** Answers whether there may be more. */
@@ -280,10 +305,22 @@ export async function deleteExpiredTokens(db: Queryable, before: Date): Promise<
 
 export async function findLapsedGrants(
   db: Queryable,
-  page: { lapsed_at: Date; after_id: string | null; count: number },
+  page: Lapse & { after_id: string | null; count: number },
 ): Promise<string[]> {
-  const { lapsed_at, after_id, count } = page
-  return (await db.run(FIND_LAPSED_GRANTS, [lapsed_at, after_id, count])).map((row) => row.id)
+  const { lapsed_at, unused_since, after_id, count } = page
+  const values = [lapsed_at, unused_since, after_id, count]
+  return (await db.run(FIND_LAPSED_GRANTS, values)).map((row) => row.id)
+}
+
+/** The grants that end: not refreshed until the one time, or hosted and not used since the other. */
+export type Lapse = { lapsed_at: Date; unused_since: Date }
+
+export async function touchLinkedGrants(
+  db: Queryable,
+  ids: readonly string[],
+  at: Date,
+): Promise<void> {
+  await db.run(TOUCH_LINKED_GRANTS, [ids, at])
 }
 
 const FORGET_REPLAYS = statement<object>(
