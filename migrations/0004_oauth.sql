@@ -11,6 +11,9 @@ create table app (
   developer_id uuid not null references account (id) on delete cascade,
   client_id text not null,
   secret_digest bytea not null,
+  -- The one before, while it is still good.
+  previous_secret_digest bytea,
+  previous_secret_expires_at timestamptz,
   name text not null,
   redirect_uris text[] not null,
   allowed_scopes text[] not null,
@@ -19,6 +22,13 @@ create table app (
   -- A hosted link is made only where the exchange names the user again.
   require_external_user_id boolean not null default false,
   created_at timestamptz not null,
+  -- By an operator: nothing new starts through it, and whoever asks is told why.
+  suspended_at timestamptz,
+  suspended_reason text,
+  constraint app_suspension_has_a_reason check ((suspended_at is null) = (suspended_reason is null)),
+  constraint app_previous_secret_ends check (
+    (previous_secret_digest is null) = (previous_secret_expires_at is null)
+  ),
   constraint app_client_id_is_unique unique (client_id),
   constraint app_scopes_are_known check (
     allowed_scopes <@ array['credits.read', 'credits.spend'] and cardinality(allowed_scopes) > 0

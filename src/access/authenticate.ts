@@ -15,10 +15,11 @@ import type { App } from '../http/server.ts'
 import { isCrossSite } from '../http/session-cookie.ts'
 import type { LastUsed } from '../keys/last-used.ts'
 import { insufficientScope } from '../oauth/scopes.ts'
+import { suspended } from '../oauth/suspension.ts'
 import { ApiError } from '../platform/errors.ts'
 import { type Credential, readCredential } from './credentials.ts'
 import {
-  asMissingUser,
+  asRefusal,
   findPrincipal,
   findPrincipalInMemory,
   findUserToken,
@@ -98,7 +99,7 @@ function admitFromMemory(parts: AccessParts, arrival: Arrival): boolean {
 
 async function admit(parts: AccessParts, arrival: Arrival): Promise<void> {
   const { request, policy, credential } = arrival
-  const principal = await findPrincipal(parts, credential).catch(asMissingUser)
+  const principal = await findPrincipal(parts, credential).catch(asRefusal)
   request.principal = principal instanceof ApiError ? null : unexpired(parts, principal)
   // Counted before anything is refused, also where the credential leads to nobody any more.
   await countRequest(parts.limits, arrival)
@@ -179,6 +180,7 @@ function counterOf(request: FastifyRequest): { key: string; max: number | undefi
 function requireAccess(arrival: Arrival): void {
   const { policy, credential } = arrival
   const { principal } = arrival.request
+  if (policy.access !== 'public' && principal?.kind === 'key') requireAppOf(principal)
   switch (policy.access) {
     case 'public':
       return
@@ -198,6 +200,11 @@ function requireAccess(arrival: Arrival): void {
     case 'session':
       requireSession(arrival)
   }
+}
+
+/** Tokens and links of a suspended app are refused where they are looked up. */
+function requireAppOf({ app_suspended_reason }: KeyPrincipal): void {
+  if (app_suspended_reason !== null) throw suspended(app_suspended_reason)
 }
 
 function requireScope(token: TokenPrincipal, { scope }: RoutePolicy): void {

@@ -103,6 +103,8 @@ export type KeyPrincipal = {
   readonly prefix: string
   readonly billing_mode: 'developer' | 'user'
   readonly client_id: string | null
+  /** Null unless the app that it is bound to is suspended. */
+  readonly app_suspended_reason: string | null
   readonly created_at: Date
   readonly expires_at: Date | null
   readonly rate_limit_per_minute: number | null

@@ -20,6 +20,8 @@ export type KeyRow = {
   spend_limit_period: SpendPeriod | null
 }
 
+export type FoundKeyRow = KeyRow & { app_suspended_reason: string | null }
+
 const COLUMNS = `id, account_id, name, billing_mode, client_id, prefix, created_at, last_used_at, expires_at,
           rate_limit_per_minute, spend_limit_credits, spend_limit_period`
 
@@ -60,9 +62,12 @@ const LIST_KEYS = statement<KeyRow>(
    limit $3::integer`,
 )
 
-const FIND_KEY_BY_DIGEST = statement<KeyRow>(
+/** With why its app is suspended, if it is bound to one that is. */
+const FIND_KEY_BY_DIGEST = statement<FoundKeyRow>(
   'keys.find_key_by_digest',
-  `select ${COLUMNS}
+  `select ${COLUMNS}, (
+     select app.suspended_reason from app where app.client_id = api_key.client_id
+   ) as app_suspended_reason
    from api_key
    where token_digest = $1::bytea
      and revoked_at is null`,
@@ -154,7 +159,7 @@ export async function listKeys(
 export async function findKeyByDigest(
   db: Queryable,
   token_digest: Buffer,
-): Promise<KeyRow | undefined> {
+): Promise<FoundKeyRow | undefined> {
   return (await db.run(FIND_KEY_BY_DIGEST, [token_digest]))[0]
 }
 

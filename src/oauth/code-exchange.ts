@@ -4,7 +4,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { Log } from '../platform/log.ts'
 import { digestSecret } from '../platform/tokens.ts'
 import type { AppRow } from './app-store.ts'
 import { endFamily, endGrants, type GrantParts, linkName, updateConnections } from './grants.ts'
@@ -25,8 +24,6 @@ const CODE_PATTERN = /^svc_code_[A-Za-z0-9_-]{43}$/
 /** RFC 7636, section 4.1. */
 const VERIFIER_PATTERN = /^[A-Za-z0-9._~-]{43,128}$/
 
-export type ExchangeParts = GrantParts & { log: Log }
-
 export type CodeExchange = {
   code: string
   code_verifier: string
@@ -39,7 +36,7 @@ export type CodeExchange = {
 export type Exchanged = IssuedTokens & { external_user_id: string | null }
 
 export async function exchangeCode(
-  parts: ExchangeParts,
+  parts: GrantParts,
   app: AppRow,
   given: CodeExchange,
 ): Promise<Exchanged> {
@@ -79,7 +76,7 @@ export function invalidGrant(): ApiError {
 }
 
 async function exchangeOnce(
-  parts: ExchangeParts,
+  parts: GrantParts,
   tx: Tx,
   app: AppRow,
   given: CodeExchange,
@@ -149,7 +146,7 @@ function verifies(code: CodeRow, given: CodeExchange): boolean {
 }
 
 async function activate(
-  parts: ExchangeParts,
+  parts: GrantParts,
   tx: Tx,
   { grant, replaced }: Locked,
 ): Promise<Exchanged> {
@@ -161,10 +158,8 @@ async function activate(
     await upsertLink(tx, { app_id, external_user_id, developer_id, grant_id: id, linked_at: now })
     await parts.feed.invalidate(tx, [`hosted:${developer_id}:${external_user_id}`])
   }
-  await updateConnections(parts, tx, [
-    grant.connection_id,
-    ...(replaced ? [replaced.connection_id] : []),
-  ])
+  const ids = [grant.connection_id, ...(replaced ? [replaced.connection_id] : [])]
+  await updateConnections(parts, tx, { ids })
   const tokens = await issueTokens(tx, grant, { scopes: grant.scopes, now })
   return { ...tokens, external_user_id }
 }

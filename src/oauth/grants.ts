@@ -2,12 +2,14 @@
 // user is connected to an app follows from the grants that are live, and so do the two events about it.
 // Locks are always taken in the order links, apps, grants, connections.
 
+import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
 import type { Wake } from '../events/wake.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import { recordEvent } from '../wallet/events.ts'
+import type { Actor } from './actor.ts'
 import {
   type ConnectionStateRow,
   findLiveGrants,
@@ -20,7 +22,13 @@ import {
 } from './store.ts'
 import { findLapsedGrants, type Lapse } from './token-store.ts'
 
-export type GrantParts = { db: Db; feed: InvalidationFeed; clock: Clock; event_wake: Wake }
+export type GrantParts = {
+  db: Db
+  feed: InvalidationFeed
+  clock: Clock
+  event_wake: Wake
+  log: Log
+}
 
 const LAPSED_AT_ONCE = 500
 const DAY_MS = 24 * 3600 * 1000
@@ -59,7 +67,7 @@ export async function endGrants(
 export async function updateConnections(
   parts: GrantParts,
   tx: Tx,
-  ids: readonly string[],
+  { ids, actor }: { ids: readonly string[]; actor?: Actor | undefined },
 ): Promise<void> {
   const changed = (await lockConnections(tx, [...new Set(ids)])).filter(
     (connection) => connection.is_live !== (connection.connected_at !== null),
@@ -68,6 +76,7 @@ export async function updateConnections(
   for (const connection of changed.toSorted((a, b) => Number(a.is_live) - Number(b.is_live))) {
     await setConnected(tx, connection.id, connection.is_live ? now : null)
     await announce(tx, connection, now)
+    if (!connection.is_live) await recordEnd(parts, tx, { connection, actor, at: now })
   }
   if (changed.length > 0) tx.afterCommit(parts.event_wake.wake)
 }
@@ -90,11 +99,29 @@ async function announce(tx: Tx, connection: ConnectionStateRow, at: Date): Promi
   })
 }
 
+/** For the user, who need not have done it: then there is no actor. */
+async function recordEnd(
+  parts: GrantParts,
+  tx: Tx,
+  ended: { connection: ConnectionStateRow; actor: Actor | undefined; at: Date },
+): Promise<void> {
+  const { account_id, client_id, app_name } = ended.connection
+  if (account_id === null) return
+  await recordSecurityEvent(parts, tx, {
+    account_id,
+    kind: 'consent_ended',
+    at: ended.at,
+    ...ended.actor,
+    details: { client_id, app_name },
+  })
+}
+
 /** The user, or time, ends everything between a user and an app. */
 export async function endConnection(
   parts: GrantParts,
   tx: Tx,
   connection_id: string,
+  actor?: Actor,
 ): Promise<void> {
   const seen = await findLiveGrants(tx, connection_id)
   await lockLinks(tx, linkNames(seen))
@@ -103,16 +130,16 @@ export async function endConnection(
     seen.map((grant) => grant.id),
   )
   await endGrants(parts, tx, grants)
-  await updateConnections(parts, tx, [connection_id])
+  await updateConnections(parts, tx, { ids: [connection_id], actor })
 }
 
 /** Ends one grant that the caller has locked, and says so if it was the user's last. */
 export async function endFamily(parts: GrantParts, tx: Tx, grant: GrantRow): Promise<void> {
   await endGrants(parts, tx, [grant])
-  await updateConnections(parts, tx, [grant.connection_id])
+  await updateConnections(parts, tx, { ids: [grant.connection_id] })
 }
 
-export type LapseParts = GrantParts & { log: Log; config: { HOSTED_GRANT_IDLE_DAYS: number } }
+export type LapseParts = GrantParts & { config: { HOSTED_GRANT_IDLE_DAYS: number } }
 
 /** Grants that nobody refreshed, and links that nobody used, for too long. */
 export async function endLapsedGrants(parts: LapseParts, signal: AbortSignal): Promise<void> {

@@ -9,14 +9,16 @@ import type { App } from '../http/server.ts'
 import type { Db } from '../platform/db.ts'
 import { readBalance } from '../wallet/postings.ts'
 import { type ClientParts, requireClient } from './client-authentication.ts'
-import { type ExchangeParts, exchangeCode } from './code-exchange.ts'
+import { exchangeCode } from './code-exchange.ts'
+import type { GrantParts } from './grants.ts'
 import { type Parameters, readParameters, refusal } from './parameters.ts'
 import { refreshTokens } from './refresh.ts'
 import { revokeToken } from './revocation.ts'
 import { SCOPES } from './scopes.ts'
+import { requireActive } from './suspension.ts'
 import type { IssuedTokens } from './tokens.ts'
 
-export type ProtocolParts = ExchangeParts & ClientParts & { public_url: string }
+export type ProtocolParts = GrantParts & ClientParts & { public_url: string }
 
 const TAGS = ['OAuth']
 const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
@@ -108,6 +110,7 @@ function tokenRoute(app: App, parts: ProtocolParts): void {
 async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply: FastifyReply) {
   const exchange = { request, reply }
   const { app, parameters, grant_type } = await requireClient(parts, exchange, readTokenForm)
+  requireActive(app)
   switch (grant_type) {
     case 'authorization_code': {
       const tokens = await exchangeCode(parts, app, {

@@ -5,8 +5,8 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type { Tx } from '../platform/db.ts'
 import { digestSecret } from '../platform/tokens.ts'
 import type { AppRow } from './app-store.ts'
-import { type ExchangeParts, invalidGrant } from './code-exchange.ts'
-import { endFamily } from './grants.ts'
+import { invalidGrant } from './code-exchange.ts'
+import { endFamily, type GrantParts } from './grants.ts'
 import { effectiveScopes, parseScopes } from './scopes.ts'
 import { lockGrants } from './store.ts'
 import { findRefreshToken, markRotated, type RefreshTokenRow } from './token-store.ts'
@@ -25,7 +25,7 @@ export type Refresh = {
 }
 
 export async function refreshTokens(
-  parts: ExchangeParts,
+  parts: GrantParts,
   app: AppRow,
   given: Refresh,
 ): Promise<IssuedTokens> {
@@ -42,7 +42,7 @@ export async function refreshTokens(
 }
 
 async function refreshOnce(
-  parts: ExchangeParts,
+  parts: GrantParts,
   tx: Tx,
   app: AppRow,
   given: Refresh,

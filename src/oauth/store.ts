@@ -59,13 +59,15 @@ const LOCK_CONNECTIONS = statement<{ id: string }>(
 
 export type ConnectionStateRow = Omit<ConnectionRow, 'cap_chosen'> & {
   client_id: string
+  app_name: string
   email: string | null
   is_live: boolean
 }
 
 const READ_CONNECTION_STATES = statement<ConnectionStateRow>(
   'oauth.read_connection_states',
-  `select c.id, c.app_id, c.account_id, c.cap_credits, c.cap_period, c.connected_at, a.client_id, u.email,
+  `select c.id, c.app_id, c.account_id, c.cap_credits, c.cap_period, c.connected_at, a.client_id,
+     a.name as app_name, u.email,
      exists (
        select 1
        from oauth_grant g

@@ -19,10 +19,13 @@ export type UserRow = {
   markup_bps: number
   cap_credits: bigint | null
   cap_period: CapPeriod
+  /** Null unless the app is suspended. */
+  suspended_reason: string | null
 }
 
 const USER_COLUMNS = `g.id as grant_id, g.connection_id, c.account_id, a.client_id, a.developer_id,
-     a.allowed_scopes, least(a.markup_bps, c.agreed_markup_bps) as markup_bps, c.cap_credits, c.cap_period`
+     a.allowed_scopes, least(a.markup_bps, c.agreed_markup_bps) as markup_bps, c.cap_credits, c.cap_period,
+     a.suspended_reason`
 
 const INSERT_ACCESS_TOKEN = statement<object>(
   'oauth.insert_access_token',

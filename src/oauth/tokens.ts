@@ -7,6 +7,7 @@ import { ApiError } from '../platform/errors.ts'
 import { digestKey, digestSecret, mintSecret } from '../platform/tokens.ts'
 import { effectiveScopes, type Scope } from './scopes.ts'
 import { type GrantRow, setLapse } from './store.ts'
+import { suspended } from './suspension.ts'
 import {
   findAccessTokenRow,
   insertAccessToken,
@@ -88,10 +89,11 @@ async function readAccessToken(db: Db, token: string) {
 
 /** Whom a token or a link leads to. */
 export function describeUser(row: UserRow) {
-  const { account_id, scopes, allowed_scopes, ...rest } = row
+  const { account_id, scopes, allowed_scopes, suspended_reason, ...rest } = row
   if (account_id === null) {
     throw new ApiError('user_not_found', { message: 'The account of this user is gone.' })
   }
+  if (suspended_reason !== null) throw suspended(suspended_reason)
   return {
     grant_id: rest.grant_id,
     connection_id: rest.connection_id,
