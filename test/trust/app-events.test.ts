@@ -27,11 +27,12 @@ type Event = {
   session_id: string | null
 }
 
+/** As they were written: the clock stands still, and ids of one moment have no order. */
 async function eventsOf(person: Person, client_id: string): Promise<Event[]> {
   return await sql<Event>(
     service.database_url,
     `select kind, details, ip, session_id from security_event
-     where account_id = $1 and details ->> 'client_id' = $2 order by id`,
+     where account_id = $1 and details ->> 'client_id' = $2 order by ctid`,
     [person.user_id, client_id],
   )
 }

@@ -103,7 +103,7 @@ test('a rotation is in the security log of the owner, without the secret', async
   const rows = await sql<{ kind: string; details: object; session_id: string | null }>(
     service.database_url,
     `select kind, details, session_id from security_event
-     where account_id = $1 and details ->> 'client_id' = $2 order by id`,
+     where account_id = $1 and details ->> 'client_id' = $2 order by ctid`,
     [developer.user_id, app.client_id],
   )
   assert.deepEqual(
