@@ -10,6 +10,7 @@ import type { InvalidationFeed } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import { recordEvent } from '../wallet/events.ts'
 import type { Actor } from './actor.ts'
+import { findLapsedGrants, type Lapse } from './expiry-store.ts'
 import {
   type ConnectionStateRow,
   findLiveGrants,
@@ -20,7 +21,6 @@ import {
   markEnded,
   setConnected,
 } from './store.ts'
-import { findLapsedGrants, type Lapse } from './token-store.ts'
 
 export type GrantParts = {
   db: Db

@@ -1,8 +1,8 @@
 // Background work of the OAuth server: ends what nobody refreshed or used, deletes what has expired.
 
 import type { Job } from '../platform/worker.ts'
+import { deleteExpiredTokens, forgetReplays } from './expiry-store.ts'
 import { endLapsedGrants, type GrantParts, type LapseParts } from './grants.ts'
-import { deleteExpiredTokens, forgetReplays } from './token-store.ts'
 
 const MINUTE_MS = 60_000
 /** Used codes are kept this long past their end: a second use then still ends the grant. */

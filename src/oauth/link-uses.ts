@@ -3,7 +3,7 @@
 
 import type { Db } from '../platform/db.ts'
 import type { Job } from '../platform/worker.ts'
-import { touchLinkedGrants } from './token-store.ts'
+import { touchLinkedGrants } from './expiry-store.ts'
 
 const FLUSH_INTERVAL_MS = 30_000
 const BATCH_MAX = 1_000
