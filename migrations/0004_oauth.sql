@@ -11,18 +11,28 @@ create table app (
   developer_id uuid not null references account (id) on delete cascade,
   client_id text not null,
   secret_digest bytea not null,
+  -- The one before, while it is still good.
+  previous_secret_digest bytea,
+  previous_secret_expires_at timestamptz,
   name text not null,
   redirect_uris text[] not null,
   allowed_scopes text[] not null,
   -- What the developer adds to the price of a call, in hundredths of a percent.
   markup_bps integer not null,
+  -- A hosted link is made only where the exchange names the user again.
+  require_external_user_id boolean not null default false,
   created_at timestamptz not null,
-  -- By an operator: its tokens and links start nothing new, and whoever asks is told why.
+  -- By an operator: nothing new starts through it, and whoever asks is told why.
   suspended_at timestamptz,
   suspended_reason text,
   constraint app_suspension_has_a_reason check ((suspended_at is null) = (suspended_reason is null)),
+  constraint app_previous_secret_ends check (
+    (previous_secret_digest is null) = (previous_secret_expires_at is null)
+  ),
   constraint app_client_id_is_unique unique (client_id),
-  constraint app_scopes_are_known check (allowed_scopes <@ array['credits.read', 'credits.spend']),
+  constraint app_scopes_are_known check (
+    allowed_scopes <@ array['credits.read', 'credits.spend'] and cardinality(allowed_scopes) > 0
+  ),
   constraint app_markup_is_a_share check (markup_bps between 0 and 10000)
 );
 create index app_by_developer on app (developer_id, id desc);
@@ -43,6 +53,8 @@ create table app_connection (
   -- What the app may spend in a day or month (UTC); null is without limit.
   cap_credits bigint,
   cap_period text not null default 'month',
+  -- Whether the user has chosen it. Until then a cap is proposed, also where none holds.
+  cap_chosen boolean not null default false,
   -- The markup that the user saw and allowed last: a higher one of the app does not hold for them.
   agreed_markup_bps integer not null,
   created_at timestamptz not null,
@@ -65,14 +77,18 @@ create table oauth_grant (
   activated_at timestamptz,
   ended_at timestamptz,
   -- When it ends for want of use; every refresh moves it on, up to `expires_at`. Both are null for a hosted
-  -- grant, which lasts until somebody ends it.
+  -- grant, which ends when its link was not used for long (HOSTED_GRANT_IDLE_DAYS).
   lapses_at timestamptz,
-  expires_at timestamptz
+  expires_at timestamptz,
+  -- To the day, and kept for hosted grants only.
+  last_used_at timestamptz
 );
 create index oauth_grant_by_connection on oauth_grant (connection_id);
 create index oauth_grant_never_activated on oauth_grant (created_at) where activated_at is null;
 create index oauth_grant_by_end on oauth_grant (ended_at) where ended_at is not null;
 create index oauth_grant_by_lapse on oauth_grant (lapses_at) where ended_at is null;
+create index oauth_grant_by_last_use on oauth_grant (last_used_at)
+where ended_at is null and external_user_id is not null;
 
 create table oauth_code (
   code_digest bytea primary key,

@@ -17,6 +17,7 @@ import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
 import { limitsFrom, RateLimits } from './http/rate-limit.ts'
 import { LastUsed } from './keys/last-used.ts'
+import { LinkUses } from './oauth/link-uses.ts'
 import type { LinkedUser } from './oauth/links.ts'
 import { createStripe } from './payouts/stripe-client.ts'
 import { createProcessor } from './payouts/stripe-processor.ts'
@@ -96,6 +97,7 @@ export function compose(options: ComposeOptions) {
     last_used: new LastUsed(),
     scanner_keys: readScannerKeys(config),
     last_seen: new LastSeen({ idle_minutes: config.SESSION_IDLE_MINUTES }),
+    link_uses: new LinkUses(),
     lifecycle: createLifecycle(),
     mailer: composeMailer(config),
   }

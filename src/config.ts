@@ -102,6 +102,12 @@ const SETTINGS = {
     max: 1_440,
     doc: 'A session that nobody used for this long ends, within a minute. The default is as long as any session lasts: 24 hours.',
   }),
+  HOSTED_GRANT_IDLE_DAYS: integer({
+    fallback: 180,
+    min: 1,
+    max: 3650,
+    doc: 'Days without a use after which a hosted link ends.',
+  }),
   APPS_PER_ACCOUNT_MAX: limit({ fallback: 100, doc: 'Most apps of one account at a time.' }),
   WEBHOOKS_PER_ACCOUNT_MAX: limit({
     fallback: 100,

@@ -10,6 +10,7 @@ import { forgetResultsJob } from './gateway/idempotency/jobs.ts'
 import { modelWatchJob } from './gateway/model-watch.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
+import { linkUsesJob } from './oauth/link-uses.ts'
 import { readOpenEarnings } from './open-earnings.ts'
 import { payoutJobs } from './payouts/jobs.ts'
 import { forgetEventsJob } from './payouts/stripe-events.ts'
@@ -35,6 +36,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
       : [
           lastUsedJob(parts.db, parts.last_used),
           lastSeenJob(parts.db, parts.last_seen),
+          linkUsesJob(parts),
           failedCallsJob(parts.db, parts.failed_calls),
         ]),
     ...(config.ROLE === 'api'

@@ -191,9 +191,8 @@ async function stopJobs(parts: Parts, worker: Worker): Promise<void> {
   const flushed = Promise.all([
     parts.last_used.flush(parts.db),
     parts.last_seen.flush(parts.db),
-  ]).catch((error: unknown) =>
-    parts.log.warn({ err: error }, 'last use of keys or sessions not written'),
-  )
+    parts.link_uses.flush(parts.db),
+  ]).catch((error: unknown) => parts.log.warn({ err: error }, 'last uses not written'))
   await Promise.race([flushed, limit])
 }
 

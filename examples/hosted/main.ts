@@ -75,6 +75,8 @@ async function finishLink(user_id: string, answer: URLSearchParams): Promise<voi
       code: answer.get('code') ?? '',
       code_verifier: kept.code_verifier,
       redirect_uri: callbackUri().href,
+      // Of the session, not of the address bar: there the user could have written somebody else's.
+      external_user_id: user_id,
       client_id: CLIENT_ID,
       client_secret: CLIENT_SECRET,
     }),

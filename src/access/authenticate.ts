@@ -20,7 +20,7 @@ import { insufficientScope } from '../oauth/scopes.ts'
 import { ApiError } from '../platform/errors.ts'
 import { type Credential, readCredential } from './credentials.ts'
 import {
-  asMissingUser,
+  asRefusal,
   findPrincipal,
   findPrincipalInMemory,
   findUserToken,
@@ -100,7 +100,7 @@ function admitFromMemory(parts: AccessParts, arrival: Arrival): boolean {
 
 async function admit(parts: AccessParts, arrival: Arrival): Promise<void> {
   const { request, policy, credential } = arrival
-  const principal = await findPrincipal(parts, credential).catch(asMissingUser)
+  const principal = await findPrincipal(parts, credential).catch(asRefusal)
   request.principal = principal instanceof ApiError ? null : unexpired(parts, principal)
   // Counted before anything is refused, also where the credential leads to nobody any more.
   await countRequest(parts.limits, arrival)

@@ -32,14 +32,14 @@ export type Payer = {
   cap: SpendLimit | null
 }
 
-export type PayerParts = Pick<LinkParts, 'db' | 'links'>
+export type PayerParts = LinkParts
 
 /** How a call names its end user. */
 type NamedUser = { external_user_id: string; by: 'X-Svc-User' | 'X-External-User-ID' | 'path' }
 
 /** Undefined if the payer is a linked user who is not in memory; `resolvePayer` then finds the link. */
 export function resolvePayerInMemory(
-  parts: Pick<PayerParts, 'links'>,
+  parts: Omit<PayerParts, 'db'>,
   request: FastifyRequest,
 ): Payer | undefined {
   const { payer, link } = namePayer(request)

@@ -15,6 +15,8 @@ export type PrincipalParts = SessionParts & {
   tokens: CredentialCache<TokenPrincipal>
 }
 
+const REFUSALS: readonly string[] = ['user_not_found', 'forbidden']
+
 /** Undefined: memory does not know. Null: there is none. */
 export function findPrincipalInMemory(
   parts: PrincipalParts,
@@ -54,9 +56,10 @@ export async function findPrincipal(
   }
 }
 
-/** The token is good, but its user's account is gone. */
-export function asMissingUser(error: unknown): ApiError {
-  if (error instanceof ApiError && error.code === 'user_not_found') return error
+/** The token is good, but its user's account is gone, or its app is suspended. */
+export function asRefusal(error: unknown): ApiError {
+  const is_refusal = error instanceof ApiError && REFUSALS.includes(error.code)
+  if (is_refusal) return error
   throw error
 }
 

@@ -15,7 +15,7 @@ export function requireNotSuspended({
 }): void {
   if (suspended_reason === null) return
   throw new ApiError('forbidden', {
-    message: `Suspended by the operator: ${suspended_reason}`,
+    message: `This account or app is suspended: ${suspended_reason}`,
     hint: 'Calls that run are finished, and nothing new starts. Ask the operator of this service.',
   })
 }

@@ -120,7 +120,7 @@ export type KeyPrincipal = {
   readonly spend_limit_credits: bigint | null
   readonly spend_limit_period: 'day' | 'month' | 'total' | null
   readonly restrictions: KeyRestrictions | null
-  /** Why an operator has suspended its account, if so. */
+  /** Why an operator has suspended its account or app, if so. */
   readonly suspended_reason: string | null
 }
 

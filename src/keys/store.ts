@@ -30,6 +30,7 @@ const DESCRIPTION = `id, account_id, name, billing_mode, client_id, prefix, crea
           allowed_endpoints, allowed_ips`
 const COLUMNS = `${DESCRIPTION}, expires_at`
 
+/** With why its account, or the app it is bound to, is suspended. */
 type FoundKey = KeyRow & { suspended_reason: string | null }
 
 // Two statements on purpose: one that locks and counts would count what it saw before it waited.
@@ -75,7 +76,8 @@ const FIND_KEY_BY_DIGEST = statement<FoundKey>(
   'keys.find_key_by_digest',
   `select ${DESCRIPTION},
      case when token_digest = $1::bytea then expires_at else least(expires_at, previous_secret_until) end as expires_at,
-     (select account.suspended_reason from account where account.id = api_key.account_id) as suspended_reason
+     coalesce((select account.suspended_reason from account where account.id = api_key.account_id),
+       (select app.suspended_reason from app where app.client_id = api_key.client_id)) as suspended_reason
    from api_key
    where (token_digest = $1::bytea or previous_digest = $1::bytea)
      and revoked_at is null`,

@@ -1,10 +1,12 @@
 // /developers/apps
 
 import { type Static, Type } from 'typebox'
+import { requireRecentProof } from '../accounts/step-up.ts'
 import { sessionOf } from '../http/access.ts'
-import { Id, Page, PageQuery, Success, Text, Timestamp } from '../http/schemas.ts'
+import { Id, Nullable, Page, PageQuery, Success, Text, Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
+import { actorOf } from './actor.ts'
 import type { AppRow } from './app-store.ts'
 import {
   type AppParts,
@@ -12,6 +14,7 @@ import {
   createApp,
   deleteApp,
   listOwnApps,
+  previousSecretEnd,
   readApp,
   rotateSecret,
 } from './apps.ts'
@@ -33,6 +36,7 @@ const RedirectUris = Type.Array(Type.String({ maxLength: 4096 }), {
 const AllowedScopes = Type.Array(Type.Enum([...SCOPES]), {
   description: 'The most that the app may ask for.',
   uniqueItems: true,
+  minItems: 1,
   examples: [['credits.read', 'credits.spend']],
 })
 const MarkupPercent = Type.Number({
@@ -43,6 +47,12 @@ const MarkupPercent = Type.Number({
   examples: [20],
 })
 
+const RequireExternalUserId = Type.Boolean({
+  description:
+    'With hosted storage: POST /oauth/token makes a link only if it carries the `external_user_id`. Recommended.',
+  examples: [true],
+})
+
 const AppDescription = Type.Object({
   id: Id,
   name: Name,
@@ -50,6 +60,10 @@ const AppDescription = Type.Object({
   redirect_uris: RedirectUris,
   allowed_scopes: AllowedScopes,
   markup_percent: MarkupPercent,
+  require_external_user_id: RequireExternalUserId,
+  previous_secret_expires_at: Nullable(Timestamp),
+  suspended_at: Nullable(Timestamp),
+  suspended_reason: Nullable(Type.String()),
   created_at: Timestamp,
 })
 
@@ -66,9 +80,25 @@ const NewApp = Type.Object({
   redirect_uris: RedirectUris,
   allowed_scopes: Type.Optional(AllowedScopes),
   markup_percent: Type.Optional(MarkupPercent),
+  require_external_user_id: Type.Optional(RequireExternalUserId),
 })
 
 const AppChange = Type.Partial(NewApp)
+
+/** May be left out. */
+const Rotation = Nullable(
+  Type.Object({
+    overlap_hours: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 72,
+        description:
+          'How long the secret before stays good beside the new one. 0, as without it: it ends at once.',
+        examples: [24],
+      }),
+    ),
+  }),
+)
 const AppParams = Type.Object({ id: Type.String() })
 
 export function appRoutes(app: App, parts: AppParts): void {
@@ -88,14 +118,18 @@ export function appRoutes(app: App, parts: AppParts): void {
     },
     async (request, reply) => {
       const { name, redirect_uris, allowed_scopes, markup_percent = 0 } = request.body
-      const created = await createApp(parts, sessionOf(request).account_id, {
+      const { require_external_user_id = false } = request.body
+      const wanted = {
         name,
         redirect_uris,
         allowed_scopes,
         markup_bps: toBasisPoints(markup_percent),
-      })
+        require_external_user_id,
+      }
+      const owner = { developer_id: sessionOf(request).account_id, actor: actorOf(request) }
+      const created = await createApp(parts, wanted, owner)
       reply.code(201)
-      return { ...presentApp(created.app), client_secret: created.client_secret }
+      return { ...presentApp(parts, created.app), client_secret: created.client_secret }
     },
   )
   app.get(
@@ -114,7 +148,7 @@ export function appRoutes(app: App, parts: AppParts): void {
     async (request) => {
       const { cursor, limit } = request.query
       const page = await listOwnApps(parts, sessionOf(request).account_id, { cursor, limit })
-      return { ...page, data: page.data.map(presentApp) }
+      return { ...page, data: page.data.map((row) => presentApp(parts, row)) }
     },
   )
   oneAppRoutes(app, parts)
@@ -134,7 +168,7 @@ function oneAppRoutes(app: App, parts: AppParts): void {
         response: { 200: AppDescription },
       },
     },
-    async (request) => presentApp(await readApp(parts.db, owned(request))),
+    async (request) => presentApp(parts, await readApp(parts.db, owned(request))),
   )
   app.patch(
     '/developers/apps/:id',
@@ -151,24 +185,31 @@ function oneAppRoutes(app: App, parts: AppParts): void {
         response: { 200: AppDescription },
       },
     },
-    async (request) => presentApp(await changeApp(parts, owned(request), readChange(request.body))),
+    async (request) =>
+      presentApp(parts, await changeApp(parts, owned(request), readChange(request.body))),
   )
   app.post(
     '/developers/apps/:id/rotate-secret',
     {
-      config,
+      config: { access: 'session', errors: ['not_found', 'forbidden', 'bad_request'] },
       schema: {
         tags: TAGS,
         operationId: 'rotate_secret',
         summary: 'Replace the client secret',
-        description: 'The old one stops working at once. Tokens stay good.',
+        description:
+          'The old one stops working at once, or after the overlap. Tokens stay good. The session must have proved its owner within 15 minutes.',
         params: AppParams,
+        body: Rotation,
         response: { 200: AppWithSecret },
       },
     },
     async (request) => {
-      const { app: row, client_secret } = await rotateSecret(parts, owned(request))
-      return { ...presentApp(row), client_secret }
+      requireRecentProof(parts, sessionOf(request))
+      const { app: row, client_secret } = await rotateSecret(parts, owned(request), {
+        overlap_hours: request.body?.overlap_hours ?? 0,
+        actor: actorOf(request),
+      })
+      return { ...presentApp(parts, row), client_secret }
     },
   )
   app.delete(
@@ -185,7 +226,7 @@ function oneAppRoutes(app: App, parts: AppParts): void {
       },
     },
     async (request) => {
-      await deleteApp(parts, owned(request))
+      await deleteApp(parts, owned(request), actorOf(request))
       return { success: true as const }
     },
   )
@@ -213,7 +254,7 @@ function toBasisPoints(percent: number): number {
   })
 }
 
-function presentApp(row: AppRow) {
+function presentApp({ clock }: AppParts, row: AppRow) {
   return {
     id: row.id,
     name: row.name,
@@ -221,6 +262,10 @@ function presentApp(row: AppRow) {
     redirect_uris: row.redirect_uris,
     allowed_scopes: row.allowed_scopes,
     markup_percent: row.markup_bps / 100,
+    require_external_user_id: row.require_external_user_id,
+    previous_secret_expires_at: previousSecretEnd(row, clock.now())?.toISOString() ?? null,
+    suspended_at: row.suspended_at?.toISOString() ?? null,
+    suspended_reason: row.suspended_reason,
     created_at: row.created_at.toISOString(),
   }
 }

@@ -8,15 +8,27 @@ export type AppRow = {
   developer_id: string
   client_id: string
   secret_digest: Buffer
+  /** The one before, good until it expires. */
+  previous_secret_digest: Buffer | null
+  previous_secret_expires_at: Date | null
   name: string
   redirect_uris: string[]
   allowed_scopes: Scope[]
   markup_bps: number
+  require_external_user_id: boolean
   created_at: Date
+  suspended_at: Date | null
+  suspended_reason: string | null
 }
 
-const COLUMNS =
-  'id, developer_id, client_id, secret_digest, name, redirect_uris, allowed_scopes, markup_bps, created_at'
+export type NewAppRow = Omit<
+  AppRow,
+  'previous_secret_digest' | 'previous_secret_expires_at' | 'suspended_at' | 'suspended_reason'
+>
+
+const NEW_COLUMNS = `id, developer_id, client_id, secret_digest, name, redirect_uris, allowed_scopes, markup_bps,
+     require_external_user_id, created_at`
+const COLUMNS = `${NEW_COLUMNS}, previous_secret_digest, previous_secret_expires_at, suspended_at, suspended_reason`
 
 const LOCK_DEVELOPER = statement<{ id: string }>(
   'oauth.lock_developer',
@@ -35,9 +47,9 @@ const COUNT_APPS = statement<{ apps: number }>(
 
 const INSERT_APP = statement<AppRow>(
   'oauth.insert_app',
-  `insert into app (${COLUMNS})
+  `insert into app (${NEW_COLUMNS})
    values ($1::uuid, $2::uuid, $3::text, $4::bytea, $5::text, $6::text[], $7::text[], $8::integer,
-           $9::timestamptz)
+           $9::boolean, $10::timestamptz)
    returning ${COLUMNS}`,
 )
 
@@ -72,7 +84,8 @@ const UPDATE_APP = statement<AppRow>(
    set name = coalesce($3::text, name),
        redirect_uris = coalesce($4::text[], redirect_uris),
        allowed_scopes = coalesce($5::text[], allowed_scopes),
-       markup_bps = coalesce($6::integer, markup_bps)
+       markup_bps = coalesce($6::integer, markup_bps),
+       require_external_user_id = coalesce($7::boolean, require_external_user_id)
    where developer_id = $1::uuid
      and id = $2::uuid
    returning ${COLUMNS}`,
@@ -81,18 +94,37 @@ const UPDATE_APP = statement<AppRow>(
 const UPDATE_SECRET = statement<AppRow>(
   'oauth.update_secret',
   `update app
-   set secret_digest = $3::bytea
+   set secret_digest = $3::bytea,
+       previous_secret_digest = case when $4::timestamptz is not null then secret_digest end,
+       previous_secret_expires_at = $4::timestamptz
    where developer_id = $1::uuid
      and id = $2::uuid
    returning ${COLUMNS}`,
 )
 
-const DELETE_APP = statement<{ client_id: string }>(
+const SET_SUSPENSION = statement<AppRow>(
+  'oauth.set_suspension',
+  `update app
+   set suspended_at = coalesce(suspended_at, $2::timestamptz), suspended_reason = $3::text
+   where client_id = $1::text
+   returning ${COLUMNS}`,
+)
+
+const CLEAR_SUSPENSION = statement<AppRow>(
+  'oauth.clear_suspension',
+  `update app
+   set suspended_at = null, suspended_reason = null
+   where client_id = $1::text
+     and suspended_at is not null
+   returning ${COLUMNS}`,
+)
+
+const DELETE_APP = statement<{ client_id: string; name: string }>(
   'oauth.delete_app',
   `delete from app
    where developer_id = $1::uuid
      and id = $2::uuid
-   returning client_id`,
+   returning client_id, name`,
 )
 
 /** Counts the developer's apps; the number holds until the transaction ends. */
@@ -101,7 +133,7 @@ export async function lockAndCountApps(tx: Tx, developer_id: string): Promise<nu
   return (await tx.run(COUNT_APPS, [developer_id]))[0]?.apps ?? 0
 }
 
-export async function insertApp(tx: Tx, app: AppRow): Promise<AppRow> {
+export async function insertApp(tx: Tx, app: NewAppRow): Promise<AppRow> {
   const [row] = await tx.run(INSERT_APP, [
     app.id,
     app.developer_id,
@@ -111,6 +143,7 @@ export async function insertApp(tx: Tx, app: AppRow): Promise<AppRow> {
     app.redirect_uris,
     app.allowed_scopes,
     app.markup_bps,
+    app.require_external_user_id,
     app.created_at,
   ])
   if (!row) throw new Error('an insert returned no row')
@@ -144,6 +177,7 @@ export type AppChange = {
   redirect_uris?: readonly string[] | undefined
   allowed_scopes?: readonly Scope[] | undefined
   markup_bps?: number | undefined
+  require_external_user_id?: boolean | undefined
 }
 
 export async function updateApp(tx: Tx, { developer_id, id }: OwnedApp, change: AppChange) {
@@ -154,44 +188,33 @@ export async function updateApp(tx: Tx, { developer_id, id }: OwnedApp, change: 
     change.redirect_uris ?? null,
     change.allowed_scopes ?? null,
     change.markup_bps ?? null,
+    change.require_external_user_id ?? null,
   ])
   return rows[0]
 }
 
-export async function updateSecret(tx: Tx, { developer_id, id }: OwnedApp, secret_digest: Buffer) {
-  return (await tx.run(UPDATE_SECRET, [developer_id, id, secret_digest]))[0]
+/** The secret that is replaced stays good until then; null: it ends now. One before it ends in any case. */
+export async function updateSecret(
+  tx: Tx,
+  { developer_id, id }: OwnedApp,
+  secret: { secret_digest: Buffer; previous_expires_at: Date | null },
+): Promise<AppRow | undefined> {
+  const { secret_digest, previous_expires_at } = secret
+  return (await tx.run(UPDATE_SECRET, [developer_id, id, secret_digest, previous_expires_at]))[0]
+}
+
+export async function setSuspension(
+  tx: Tx,
+  client_id: string,
+  { at, reason }: { at: Date; reason: string },
+): Promise<AppRow | undefined> {
+  return (await tx.run(SET_SUSPENSION, [client_id, at, reason]))[0]
+}
+
+export async function clearSuspension(tx: Tx, client_id: string): Promise<AppRow | undefined> {
+  return (await tx.run(CLEAR_SUSPENSION, [client_id]))[0]
 }
 
 export async function deleteAppRow(tx: Tx, { developer_id, id }: OwnedApp) {
   return (await tx.run(DELETE_APP, [developer_id, id]))[0]
-}
-
-const SUSPEND_APP = statement<{ id: string }>(
-  'oauth.suspend_app',
-  `update app
-   set suspended_at = $2::timestamptz, suspended_reason = $3::text
-   where client_id = $1::text
-     and suspended_at is null
-   returning id`,
-)
-
-const RESUME_APP = statement<{ id: string }>(
-  'oauth.resume_app',
-  `update app
-   set suspended_at = null, suspended_reason = null
-   where client_id = $1::text
-     and suspended_at is not null
-   returning id`,
-)
-
-export async function markAppSuspended(
-  tx: Tx,
-  client_id: string,
-  suspension: { at: Date; reason: string },
-): Promise<boolean> {
-  return (await tx.run(SUSPEND_APP, [client_id, suspension.at, suspension.reason])).length > 0
-}
-
-export async function markAppResumed(tx: Tx, client_id: string): Promise<boolean> {
-  return (await tx.run(RESUME_APP, [client_id])).length > 0
 }

@@ -1,12 +1,16 @@
 // Apps: what a developer registers so that users can pay with their own credits. Elsewhere called OAuth clients.
 
 import { timingSafeEqual } from 'node:crypto'
+import type { SecurityEventKind } from '../accounts/security-log/event-kinds.ts'
+import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
 import { readCursor, toPage } from '../http/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Db, Queryable } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
+import type { Log } from '../platform/log.ts'
 import { digestSecret, isUuid, mintId, mintSecret } from '../platform/tokens.ts'
+import type { Actor } from './actor.ts'
 import {
   type AppChange,
   type AppRow,
@@ -16,8 +20,6 @@ import {
   insertApp,
   listApps,
   lockAndCountApps,
-  markAppResumed,
-  markAppSuspended,
   type OwnedApp,
   updateApp,
   updateSecret,
@@ -28,11 +30,13 @@ import { SCOPES, type Scope } from './scopes.ts'
 const CLIENT_ID_PATTERN = /^svc_client_[A-Za-z0-9_-]{43}$/
 const CLIENT_ID_PREFIX = 'svc_client_'
 const SECRET_PREFIX = 'svc_secret_'
+const HOUR_MS = 3_600_000
 
 export type AppParts = {
   db: Db
   feed: InvalidationFeed
   clock: Clock
+  log: Log
   apps_per_account_max: number
 }
 
@@ -41,15 +45,17 @@ export type NewApp = {
   redirect_uris: readonly string[]
   allowed_scopes?: readonly Scope[] | undefined
   markup_bps: number
+  require_external_user_id: boolean
 }
 
 /** The secret is in the answer and nowhere else, ever. */
 export async function createApp(
   parts: AppParts,
-  developer_id: string,
   wanted: NewApp,
+  owner: { developer_id: string; actor: Actor },
 ): Promise<{ client_secret: string; app: AppRow }> {
   const redirect_uris = requireRedirectUris(wanted.redirect_uris)
+  const { developer_id, actor } = owner
   const now = parts.clock.now()
   const client_secret = mintSecret(SECRET_PREFIX)
   const app = await parts.db.transaction(async (tx) => {
@@ -59,7 +65,7 @@ export async function createApp(
         hint: 'Delete apps that are not used any more.',
       })
     }
-    return await insertApp(tx, {
+    const created = await insertApp(tx, {
       id: mintId({ at: now }),
       developer_id,
       client_id: mintSecret(CLIENT_ID_PREFIX),
@@ -68,8 +74,11 @@ export async function createApp(
       redirect_uris,
       allowed_scopes: [...(wanted.allowed_scopes ?? SCOPES)],
       markup_bps: wanted.markup_bps,
+      require_external_user_id: wanted.require_external_user_id,
       created_at: now,
     })
+    await recordAppEvent(parts, tx, { app: created, kind: 'app_created', actor })
+    return created
   })
   return { client_secret, app }
 }
@@ -107,50 +116,57 @@ export async function changeApp(
   })
 }
 
-/** The old secret stops working at once. */
+/** The old secret stays good for the overlap, and stops working at once without one. */
 export async function rotateSecret(
   parts: AppParts,
   owned: OwnedApp,
+  rotation: { overlap_hours: number; actor: Actor },
 ): Promise<{ client_secret: string; app: AppRow }> {
   if (!isUuid(owned.id)) return notFound()
+  const { overlap_hours, actor } = rotation
   const client_secret = mintSecret(SECRET_PREFIX)
-  const app = await parts.db.transaction(
-    async (tx) => (await updateSecret(tx, owned, digestSecret(client_secret))) ?? notFound(),
-  )
+  const end = new Date(parts.clock.now().getTime() + overlap_hours * HOUR_MS)
+  const app = await parts.db.transaction(async (tx) => {
+    const secret = {
+      secret_digest: digestSecret(client_secret),
+      previous_expires_at: overlap_hours === 0 ? null : end,
+    }
+    const rotated = (await updateSecret(tx, owned, secret)) ?? notFound()
+    const details = { overlap_hours }
+    await recordAppEvent(parts, tx, { app: rotated, kind: 'app_secret_rotated', actor, details })
+    return rotated
+  })
   return { client_secret, app }
 }
 
 /** Every grant, token, link and bound key of the app goes with it. */
-export async function deleteApp(parts: AppParts, owned: OwnedApp): Promise<void> {
+export async function deleteApp(parts: AppParts, owned: OwnedApp, actor: Actor): Promise<void> {
   if (!isUuid(owned.id)) return notFound()
   await parts.db.transaction(async (tx) => {
     const deleted = (await deleteAppRow(tx, owned)) ?? notFound()
     await parts.feed.invalidate(tx, [`app:${deleted.client_id}`])
+    const app = { ...deleted, developer_id: owned.developer_id }
+    await recordAppEvent(parts, tx, { app, kind: 'app_deleted', actor })
   })
 }
 
-/** For operators. Its tokens and links start nothing new. False if it was suspended already. */
-export async function suspendApp(
-  parts: Pick<AppParts, 'db' | 'feed' | 'clock'>,
-  client_id: string,
-  reason: string,
-): Promise<boolean> {
-  return await parts.db.transaction(async (tx) => {
-    const done = await markAppSuspended(tx, client_id, { at: parts.clock.now(), reason })
-    if (done) await parts.feed.invalidate(tx, [`app:${client_id}`])
-    return done
-  })
-}
-
-/** False if it was not suspended. */
-export async function resumeApp(
-  parts: Pick<AppParts, 'db' | 'feed'>,
-  client_id: string,
-): Promise<boolean> {
-  return await parts.db.transaction(async (tx) => {
-    const done = await markAppResumed(tx, client_id)
-    if (done) await parts.feed.invalidate(tx, [`app:${client_id}`])
-    return done
+async function recordAppEvent(
+  parts: AppParts,
+  tx: Tx,
+  event: {
+    app: Pick<AppRow, 'developer_id' | 'client_id' | 'name'>
+    kind: SecurityEventKind
+    actor: Actor
+    details?: { overlap_hours: number }
+  },
+): Promise<void> {
+  const { app, kind, actor, details } = event
+  await recordSecurityEvent(parts, tx, {
+    account_id: app.developer_id,
+    kind,
+    at: parts.clock.now(),
+    ...actor,
+    details: { client_id: app.client_id, app_name: app.name, ...details },
   })
 }
 
@@ -161,8 +177,20 @@ export async function findAppOfClient(
   return CLIENT_ID_PATTERN.test(client_id) ? await findAppByClientId(db, client_id) : undefined
 }
 
-export function isSecretOf(app: AppRow, client_secret: string): boolean {
-  return timingSafeEqual(digestSecret(client_secret), app.secret_digest)
+export function isSecretOf(app: AppRow, client_secret: string, now: Date): boolean {
+  const digest = digestSecret(client_secret)
+  const is_current = timingSafeEqual(digest, app.secret_digest)
+  const { previous_secret_digest: previous } = app
+  if (previous === null || previousSecretEnd(app, now) === null) return is_current
+  return timingSafeEqual(digest, previous) || is_current
+}
+
+/** Until when the secret before this one is good; null if it is not. */
+export function previousSecretEnd(
+  { previous_secret_expires_at: end }: AppRow,
+  now: Date,
+): Date | null {
+  return end !== null && end > now ? end : null
 }
 
 function notFound(): never {

@@ -7,6 +7,7 @@ import { sendFormPage, wantsPage } from '../http/page.ts'
 import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { readBalance } from '../wallet/postings.ts'
+import { actorOf } from './actor.ts'
 import {
   AuthorizationFault,
   type AuthorizationRequest,
@@ -62,7 +63,13 @@ export function authorizeRoutes(app: App, parts: AuthorizeParts): void {
     {
       config: {
         ...config,
-        errors: ['invalid_request', 'invalid_client', 'invalid_scope', 'unauthorized_client'],
+        errors: [
+          'invalid_request',
+          'invalid_client',
+          'invalid_scope',
+          'unauthorized_client',
+          'forbidden',
+        ],
         documents: { reply: { 'text/html': { schema: { type: 'string' } } } },
       },
       validatorCompiler: acceptAll,
@@ -165,6 +172,7 @@ async function decide(
       const code = await approve(parts, asked, {
         account_id: viewer.account_id,
         cap: cap && capOfForm(cap),
+        actor: actorOf(request),
       })
       return returnToApp(parts, { request, reply }, { to: asked, answer: { code } })
     }

@@ -9,6 +9,7 @@ import { EXTERNAL_USER_ID_RULE, isExternalUserId } from './external-user-id.ts'
 import { type Parameters, readParameters, refusal } from './parameters.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
 import { parseScopes, type Scope } from './scopes.ts'
+import { suspended } from './suspension.ts'
 
 /** SHA-256 in base64url, without padding. */
 const CHALLENGE_PATTERN = /^[A-Za-z0-9_-]{43}$/
@@ -102,8 +103,10 @@ export function returnAddress(
 async function requireApp(db: Queryable, parameters: Parameters): Promise<AppRow> {
   const client_id = parameters.read('client_id')
   const app = client_id === undefined ? undefined : await findAppOfClient(db, client_id)
-  if (app) return app
-  throw unknownApp()
+  if (!app) throw unknownApp()
+  // Told to the user and not to the app: the app may be the reason.
+  if (app.suspended_reason !== null) throw suspended(app.suspended_reason)
+  return app
 }
 
 export function unknownApp(): ApiError {

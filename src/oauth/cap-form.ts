@@ -4,7 +4,7 @@ import { CREDITS_MAX, formatDollars, parseDollars } from '../platform/money.ts'
 import { type Parameters, refusal } from './parameters.ts'
 import type { Cap } from './store.ts'
 
-/** What is proposed to somebody who has not set a cap for this app yet. */
+/** What is proposed to somebody who has not chosen a cap for this app yet, nor to have none. */
 const PROPOSED_USD = '10.00'
 
 /** What the form shows, or shows again with what is wrong. */
@@ -12,8 +12,8 @@ export type ShownCap = { kind: 'none' | 'monthly' | 'daily'; usd: string; fault?
 
 export type TypedCap = ShownCap & { credits: bigint | null }
 
-export function proposeCap(known: Cap | undefined): ShownCap {
-  if (!known) return { kind: 'monthly', usd: PROPOSED_USD }
+export function proposeCap(known: (Cap & { cap_chosen: boolean }) | undefined): ShownCap {
+  if (!known?.cap_chosen) return { kind: 'monthly', usd: PROPOSED_USD }
   const { cap_credits: credits } = known
   if (credits === null) return { kind: 'none', usd: PROPOSED_USD }
   const kind = known.cap_period === 'day' ? 'daily' : 'monthly'

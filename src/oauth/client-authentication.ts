@@ -7,13 +7,14 @@ import {
   type RateLimits,
   setLimitHeaders,
 } from '../http/rate-limit.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AppRow } from './app-store.ts'
 import { findAppOfClient, isSecretOf } from './apps.ts'
 import { type Parameters, refusal } from './parameters.ts'
 
-export type ClientParts = { db: Db; limits: RateLimits }
+export type ClientParts = { db: Db; limits: RateLimits; clock: Clock }
 
 type ClientCredentials = { client_id: string; client_secret: string; by_header: boolean }
 
@@ -49,7 +50,7 @@ async function identify<Form extends { parameters: Parameters }>(
   const guesses = `${app.id}:${addressBucket(request.ip)}`
   const before = parts.limits.peek('client_secret', guesses)
   if (before.remaining === 0) throw parts.limits.refusal('client_secret', before)
-  if (isSecretOf(app, given.client_secret)) return { ...form, app }
+  if (isSecretOf(app, given.client_secret, parts.clock.now())) return { ...form, app }
   await parts.limits.require('client_secret', guesses)
   throw invalidClient(given.by_header)
 }

@@ -4,7 +4,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { Log } from '../platform/log.ts'
 import { digestSecret } from '../platform/tokens.ts'
 import type { AppRow } from './app-store.ts'
 import { endFamily, endGrants, type GrantParts, linkName, updateConnections } from './grants.ts'
@@ -18,26 +17,26 @@ import {
   lockGrants,
   lockLinks,
 } from './store.ts'
-import { findLinkedGrant, upsertLink } from './token-store.ts'
+import { findLinks, type LinkRow, upsertLink } from './token-store.ts'
 import { type IssuedTokens, issueTokens } from './tokens.ts'
 
 const CODE_PATTERN = /^svc_code_[A-Za-z0-9_-]{43}$/
 /** RFC 7636, section 4.1. */
 const VERIFIER_PATTERN = /^[A-Za-z0-9._~-]{43,128}$/
 
-export type ExchangeParts = GrantParts & { log: Log }
-
 export type CodeExchange = {
   code: string
   code_verifier: string
   /** Optional; if sent, the one the code was made for. */
   redirect_uri: string | undefined
+  /** With hosted storage: whose session of the app received the code. If sent, the one the code was made for. */
+  external_user_id: string | undefined
 }
 
 export type Exchanged = IssuedTokens & { external_user_id: string | null }
 
 export async function exchangeCode(
-  parts: ExchangeParts,
+  parts: GrantParts,
   app: AppRow,
   given: CodeExchange,
 ): Promise<Exchanged> {
@@ -46,8 +45,29 @@ export async function exchangeCode(
   if (outcome === 'reused') {
     parts.log.warn({ client_id: app.client_id, alarm: 'code_reused' }, 'a code came twice')
   }
-  if (typeof outcome === 'string') throw invalidGrant()
+  if (typeof outcome === 'string') throw refusalOf(outcome)
   return outcome
+}
+
+type Refusal = 'refused' | 'reused' | 'misnamed' | 'unconfirmed'
+
+/** Who is told about the name has proved with secret and verifier that the code is theirs. */
+function refusalOf(outcome: Refusal): ApiError {
+  switch (outcome) {
+    case 'refused':
+    case 'reused':
+      return invalidGrant()
+    case 'misnamed':
+      return new ApiError('invalid_grant', {
+        message: 'external_user_id is not the one of the request that the user approved.',
+        hint: 'Somebody may have changed it in the address bar: link nobody, and begin again.',
+      })
+    case 'unconfirmed':
+      return new ApiError('invalid_grant', {
+        message: 'This link needs a confirmation.',
+        hint: 'Send external_user_id with the code: your id of the user whose session received it.',
+      })
+  }
 }
 
 /** One description for all causes: whoever guesses learns nothing. */
@@ -56,11 +76,11 @@ export function invalidGrant(): ApiError {
 }
 
 async function exchangeOnce(
-  parts: ExchangeParts,
+  parts: GrantParts,
   tx: Tx,
   app: AppRow,
   given: CodeExchange,
-): Promise<Exchanged | 'refused' | 'reused'> {
+): Promise<Exchanged | Refusal> {
   const code_digest = digestSecret(given.code)
   const seen = await findCode(tx, code_digest)
   const locked = seen && (await lockForExchange(tx, seen.grant_id))
@@ -68,31 +88,53 @@ async function exchangeOnce(
   const code = locked && (await findCode(tx, code_digest))
   if (!code || !locked || locked.grant.app_id !== app.id) return 'refused'
   if (!verifies(code, given)) return 'refused'
+  // As with a wrong verifier the code stays good: who guesses at the name must not burn it.
+  const { external_user_id } = locked.grant
+  if (given.external_user_id !== undefined && given.external_user_id !== external_user_id) {
+    return 'misnamed'
+  }
   if (code.consumed_at !== null) {
     await endFamily(parts, tx, locked.grant)
     return 'reused'
   }
   const now = parts.clock.now()
   if (code.expires_at <= now || locked.grant.ended_at !== null) return 'refused'
+  if (external_user_id !== null && given.external_user_id === undefined) {
+    if (locked.is_taken || app.require_external_user_id) return 'unconfirmed'
+  }
   await consumeCode(tx, code_digest, now)
   return await activate(parts, tx, locked)
 }
 
-type Locked = { grant: GrantRow; replaced: GrantRow | undefined }
+type Locked = {
+  grant: GrantRow
+  replaced: GrantRow | undefined
+  /** Another account has a link of this name, through this app or another one of its developer. */
+  is_taken: boolean
+}
 
-/** Locks the grant and, with hosted storage, the grant whose place it takes. */
+/** Locks the grant and, with hosted storage, the name and the grant whose place it takes. */
 async function lockForExchange(tx: Tx, grant_id: string): Promise<Locked | undefined> {
   const seen = await findGrant(tx, grant_id)
   if (!seen) return undefined
-  let other_id: string | undefined
-  if (seen.external_user_id !== null) {
-    const link = { app_id: seen.app_id, external_user_id: seen.external_user_id }
-    await lockLinks(tx, [linkName(link)])
-    other_id = await findLinkedGrant(tx, link)
-  }
+  const links = await lockName(tx, seen)
+  const other_id = links.find((link) => link.app_id === seen.app_id)?.grant_id
   const grants = await lockGrants(tx, other_id === undefined ? [grant_id] : [grant_id, other_id])
   const grant = grants.find((one) => one.id === grant_id)
-  return grant && { grant, replaced: grants.find((one) => one.id !== grant_id) }
+  const is_taken = links.some(
+    ({ account_id }) => account_id !== null && account_id !== seen.account_id,
+  )
+  return grant && { grant, replaced: grants.find((one) => one.id !== grant_id), is_taken }
+}
+
+async function lockName(
+  tx: Tx,
+  { developer_id, external_user_id }: GrantRow,
+): Promise<readonly LinkRow[]> {
+  if (external_user_id === null) return []
+  const name = { developer_id, external_user_id }
+  await lockLinks(tx, [linkName(name)])
+  return await findLinks(tx, name)
 }
 
 /** The verifier first: someone who holds only the code cannot end the family with it. */
@@ -104,7 +146,7 @@ function verifies(code: CodeRow, given: CodeExchange): boolean {
 }
 
 async function activate(
-  parts: ExchangeParts,
+  parts: GrantParts,
   tx: Tx,
   { grant, replaced }: Locked,
 ): Promise<Exchanged> {
@@ -116,10 +158,8 @@ async function activate(
     await upsertLink(tx, { app_id, external_user_id, developer_id, grant_id: id, linked_at: now })
     await parts.feed.invalidate(tx, [`hosted:${developer_id}:${external_user_id}`])
   }
-  await updateConnections(parts, tx, [
-    grant.connection_id,
-    ...(replaced ? [replaced.connection_id] : []),
-  ])
+  const ids = [grant.connection_id, ...(replaced ? [replaced.connection_id] : [])]
+  await updateConnections(parts, tx, { ids })
   const tokens = await issueTokens(tx, grant, { scopes: grant.scopes, now })
   return { ...tokens, external_user_id }
 }

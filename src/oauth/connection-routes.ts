@@ -18,6 +18,7 @@ import {
 import type { App } from '../http/server.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
 import { readBalance } from '../wallet/postings.ts'
+import { actorOf } from './actor.ts'
 import { capOfForm, readCap } from './cap-form.ts'
 import { type Connection, disconnect, listOwnConnections, setOwnCap } from './connections.ts'
 import { type CapFault, renderConnections } from './connections-page.ts'
@@ -97,7 +98,8 @@ export function connectionRoutes(app: App, parts: ConnectionParts): void {
     async (request) => {
       const { cap_credits, cap_period } = request.body
       const credits = cap_credits === null ? null : BigInt(cap_credits)
-      await setOwnCap(parts, owner(request), { cap_credits: credits, cap_period })
+      const cap = { cap_credits: credits, cap_period }
+      await setOwnCap(parts, owner(request), { cap, actor: actorOf(request) })
       return { success: true as const }
     },
   )
@@ -115,7 +117,7 @@ export function connectionRoutes(app: App, parts: ConnectionParts): void {
       },
     },
     async (request) => {
-      await disconnect(parts, owner(request))
+      await disconnect(parts, owner(request), actorOf(request))
       return { success: true as const }
     },
   )
@@ -148,13 +150,15 @@ function connectionPages(app: App, parts: ConnectionParts): void {
         const fault = { client_id, usd, text: cap.fault }
         return await showConnections(parts, reply, { viewer, fault })
       }
-      await setOwnCap(parts, { account_id: viewer.account_id, client_id }, capOfForm(cap))
+      const change = { cap: capOfForm(cap), actor: actorOf(request) }
+      await setOwnCap(parts, { account_id: viewer.account_id, client_id }, change)
       return reply.redirect('/oauth/connections?done=cap', 303)
     }),
   )
   app.post('/oauth/connections/disconnect', form, (request, reply) =>
     withViewer(parts, { request, reply }, async ({ account_id }, fields) => {
-      await disconnect(parts, { account_id, client_id: fields.require('client_id') })
+      const client_id = fields.require('client_id')
+      await disconnect(parts, { account_id, client_id }, actorOf(request))
       return reply.redirect('/oauth/connections?done=disconnected', 303)
     }),
   )

@@ -1,6 +1,7 @@
 // A user's connected apps: what each may spend, what it spent this month, and the end of it.
 
-import { readCursor, toPage } from '../http/schemas.ts'
+import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
+import { nullableCredits, readCursor, toPage } from '../http/schemas.ts'
 import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import {
@@ -9,6 +10,8 @@ import {
   type SpendLimit,
   spentThroughApps,
 } from '../wallet/spend-limits.ts'
+import type { Actor } from './actor.ts'
+import type { AppRow } from './app-store.ts'
 import { findAppOfClient } from './apps.ts'
 import { endConnection, type GrantParts } from './grants.ts'
 import {
@@ -54,19 +57,30 @@ export async function listOwnConnections(
 export async function setOwnCap(
   parts: GrantParts,
   owner: { account_id: string; client_id: string },
-  cap: Cap,
+  change: { cap: Cap; actor: Actor },
 ): Promise<void> {
-  const connection = await requireConnection(parts, owner)
-  await parts.db.transaction((tx) => changeCap(parts, tx, { connection, ...owner, cap }))
+  const { cap, actor } = change
+  const { connection, app } = await requireConnection(parts, owner)
+  await parts.db.transaction(async (tx) => {
+    await changeCap(parts, tx, { connection, ...owner, cap })
+    await recordSecurityEvent(parts, tx, {
+      account_id: owner.account_id,
+      kind: 'cap_changed',
+      at: parts.clock.now(),
+      ...actor,
+      details: { client_id: app.client_id, app_name: app.name, ...describeCap(cap) },
+    })
+  })
 }
 
 /** Grants, tokens and links end together; the app's webhooks are told. */
 export async function disconnect(
   parts: GrantParts,
   owner: { account_id: string; client_id: string },
+  actor: Actor,
 ): Promise<void> {
-  const connection = await requireConnection(parts, owner)
-  await parts.db.transaction((tx) => endConnection(parts, tx, connection.id))
+  const { connection } = await requireConnection(parts, owner)
+  await parts.db.transaction((tx) => endConnection(parts, tx, connection.id, actor))
 }
 
 /** Holds from the next call on. What was spent in this day or month counts, with the cap or without it. */
@@ -88,6 +102,11 @@ export async function changeCap(
     await openSpendCounter(tx, { owner_id, account_id, client_id, period: cap.cap_period, at })
   }
   await parts.feed.invalidate(tx, [`connection:${connection.id}`])
+}
+
+/** As the security log has it. */
+export function describeCap({ cap_credits, cap_period }: Cap) {
+  return { cap_credits: nullableCredits(cap_credits), cap_period }
 }
 
 /** The user's cap for an app, as the wallet enforces it. */
@@ -116,10 +135,10 @@ function latest(left: Date | null, right: Date | null = null): Date | null {
 async function requireConnection(
   parts: GrantParts,
   owner: { account_id: string; client_id: string },
-): Promise<ConnectionRow> {
+): Promise<{ connection: ConnectionRow; app: AppRow }> {
   const app = await findAppOfClient(parts.db, owner.client_id)
   const connection =
     app && (await findConnection(parts.db, { account_id: owner.account_id, app_id: app.id }))
-  if (connection?.connected_at) return connection
+  if (app && connection?.connected_at) return { connection, app }
   throw new ApiError('not_found', { message: 'You are not connected to such an app.' })
 }

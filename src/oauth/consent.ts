@@ -2,11 +2,13 @@
 // until the app has exchanged the code.
 
 import { createHmac } from 'node:crypto'
+import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
 import type { Tx } from '../platform/db.ts'
 import { violatedConstraint } from '../platform/sql-errors.ts'
 import { digestSecret, equalSecrets, mintId, mintSecret } from '../platform/tokens.ts'
+import type { Actor } from './actor.ts'
 import { type AuthorizationRequest, unknownApp } from './authorize.ts'
-import { changeCap } from './connections.ts'
+import { changeCap, describeCap } from './connections.ts'
 import type { GrantParts } from './grants.ts'
 import { type Cap, insertCode, insertGrant, openConnection } from './store.ts'
 
@@ -19,6 +21,7 @@ export type Approval = {
   account_id: string
   /** Undefined leaves it as it is. */
   cap: Cap | undefined
+  actor: Actor
 }
 
 /** Answers the code. */
@@ -69,7 +72,7 @@ async function insertApproval(
     scopes: request.scopes,
     external_user_id,
     created_at: now,
-    // A hosted grant is kept by us and lasts until somebody ends it.
+    // A hosted grant is kept by us and lasts until somebody ends it, or nobody uses it for long.
     expires_at: external_user_id === null ? new Date(now.getTime() + GRANT_LIFETIME_MS) : null,
   })
   await insertCode(tx, {
@@ -79,6 +82,29 @@ async function insertApproval(
     code_challenge: request.code_challenge,
     expires_at: new Date(now.getTime() + CODE_LIFETIME_MS),
     consumed_at: null,
+  })
+  await recordConsent(parts, tx, { request, approval, holding: cap ?? connection })
+}
+
+async function recordConsent(
+  parts: GrantParts,
+  tx: Tx,
+  given: { request: AuthorizationRequest; approval: Approval; holding: Cap },
+): Promise<void> {
+  const { request, approval, holding } = given
+  const { app, scopes, external_user_id } = request
+  await recordSecurityEvent(parts, tx, {
+    account_id: approval.account_id,
+    kind: 'consent_given',
+    at: parts.clock.now(),
+    ...approval.actor,
+    details: {
+      client_id: app.client_id,
+      app_name: app.name,
+      scopes: scopes.join(' '),
+      ...(scopes.includes('credits.spend') && describeCap(holding)),
+      ...(external_user_id !== null && { external_user_id }),
+    },
   })
 }
 

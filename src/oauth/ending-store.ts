@@ -5,12 +5,14 @@ import { type Queryable, statement, type Tx } from '../platform/db.ts'
 const FIND_GRANTS_OF_ACCOUNT = statement<{
   id: string
   app_id: string
+  developer_id: string
   connection_id: string
   external_user_id: string | null
 }>(
   'oauth.find_grants_of_account',
-  `select g.id, c.app_id, g.connection_id, g.external_user_id
+  `select g.id, c.app_id, a.developer_id, g.connection_id, g.external_user_id
    from app_connection c
+   join app a on a.id = c.app_id
    join oauth_grant g on g.connection_id = c.id
    where c.account_id = $1::uuid
      and g.ended_at is null

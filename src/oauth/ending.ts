@@ -3,7 +3,7 @@
 
 import type { Tx } from '../platform/db.ts'
 import { deleteAppsOfAccount, findGrantsOfAccount, lockAppsOfAccount } from './ending-store.ts'
-import { endGrants, type GrantParts, linkName, updateConnections } from './grants.ts'
+import { endGrants, type GrantParts, linkNames, updateConnections } from './grants.ts'
 import { lockGrants, lockLinks } from './store.ts'
 
 /**
@@ -17,10 +17,7 @@ export async function endOAuthOfAccount(
 ): Promise<void> {
   const { account_id, apps } = ending
   const seen = await findGrantsOfAccount(tx, account_id)
-  const links = seen.flatMap(({ app_id, external_user_id }) =>
-    external_user_id === null ? [] : [linkName({ app_id, external_user_id })],
-  )
-  await lockLinks(tx, links.sort())
+  await lockLinks(tx, linkNames(seen))
   if (apps === 'ended') {
     await lockAppsOfAccount(
       tx,
@@ -33,11 +30,7 @@ export async function endOAuthOfAccount(
     seen.map((grant) => grant.id),
   )
   await endGrants(parts, tx, grants)
-  await updateConnections(
-    parts,
-    tx,
-    seen.map((grant) => grant.connection_id),
-  )
+  await updateConnections(parts, tx, { ids: seen.map((grant) => grant.connection_id) })
   if (apps === 'kept') return
   const deleted = await deleteAppsOfAccount(tx, account_id)
   await parts.feed.invalidate(

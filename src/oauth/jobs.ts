@@ -1,9 +1,8 @@
-// Background work of the OAuth server: ends what nobody refreshed, deletes what has expired.
+// Background work of the OAuth server: ends what nobody refreshed or used, deletes what has expired.
 
-import type { Log } from '../platform/log.ts'
 import type { Job } from '../platform/worker.ts'
-import { endLapsedGrants, type GrantParts } from './grants.ts'
-import { deleteExpiredTokens, forgetReplays } from './token-store.ts'
+import { deleteExpiredTokens, forgetReplays } from './expiry-store.ts'
+import { endLapsedGrants, type GrantParts, type LapseParts } from './grants.ts'
 
 const MINUTE_MS = 60_000
 /** Used codes are kept this long past their end: a second use then still ends the grant. */
@@ -12,7 +11,7 @@ const KEPT_MS = 24 * 60 * MINUTE_MS
 /** What is left after them waits for the next run. */
 const ROUNDS_MAX = 100
 
-export function oauthJobs(parts: GrantParts & { log: Log }): Job[] {
+export function oauthJobs(parts: LapseParts): Job[] {
   return [
     {
       name: 'oauth.end_lapsed_grants',

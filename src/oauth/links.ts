@@ -7,12 +7,18 @@ import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { isUuid } from '../platform/tokens.ts'
+import type { LinkUses } from './link-uses.ts'
 import { findConnectedUser, findNewestLink } from './token-store.ts'
 import { describeUser, userTags } from './tokens.ts'
 
 export type LinkedUser = ReturnType<typeof describeUser> & { external_user_id: string }
 
-export type LinkParts = { db: Db; clock: Clock; links: CredentialCache<LinkedUser> }
+export type LinkParts = {
+  db: Db
+  clock: Clock
+  links: CredentialCache<LinkedUser>
+  link_uses: LinkUses
+}
 
 export type LinkWanted = {
   developer_id: string
@@ -23,19 +29,20 @@ export type LinkWanted = {
 
 /** Undefined if the link is not in memory; `requireLinkedUser` then says whether there is one. */
 export function findLinkInMemory(
-  parts: Pick<LinkParts, 'links'>,
+  parts: Omit<LinkParts, 'db'>,
   wanted: LinkWanted,
 ): LinkedUser | undefined {
-  return parts.links.peek(nameOf(wanted))
+  const link = parts.links.peek(nameOf(wanted))
+  if (link) parts.link_uses.touch(link.grant_id, parts.clock.now())
+  return link
 }
 
 /** The user behind a developer's own id for them. The newest link counts. */
-export async function requireLinkedUser(
-  parts: Pick<LinkParts, 'db' | 'links'>,
-  wanted: LinkWanted,
-): Promise<LinkedUser> {
+export async function requireLinkedUser(parts: LinkParts, wanted: LinkWanted): Promise<LinkedUser> {
   const link = await parts.links.find(nameOf(wanted), () => readLink(parts.db, wanted))
-  return link ?? unlinked(wanted.external_user_id)
+  if (!link) return unlinked(wanted.external_user_id)
+  parts.link_uses.touch(link.grant_id, parts.clock.now())
+  return link
 }
 
 function nameOf({ developer_id, client_id, external_user_id }: LinkWanted): string {

@@ -6,18 +6,19 @@ import { requireAccount } from '../accounts/accounts.ts'
 import { type TokenPrincipal, tokenOf } from '../http/access.ts'
 import { acceptAll, Credits, Id } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
-import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { readBalance } from '../wallet/postings.ts'
 import { type ClientParts, requireClient } from './client-authentication.ts'
-import { type ExchangeParts, exchangeCode } from './code-exchange.ts'
+import { exchangeCode } from './code-exchange.ts'
+import type { GrantParts } from './grants.ts'
 import { type Parameters, readParameters, refusal } from './parameters.ts'
 import { refreshTokens } from './refresh.ts'
 import { revokeToken } from './revocation.ts'
 import { SCOPES } from './scopes.ts'
+import { requireActive } from './suspension.ts'
 import type { IssuedTokens } from './tokens.ts'
 
-export type ProtocolParts = ExchangeParts & ClientParts & { public_url: string }
+export type ProtocolParts = GrantParts & ClientParts & { public_url: string }
 
 const TAGS = ['OAuth']
 const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
@@ -32,6 +33,12 @@ const TokenForm = Type.Object({
   code: Type.Optional(Type.Unknown({ examples: ['svc_code_2f6f0d1c'] })),
   code_verifier: Type.Optional(Type.Unknown({ description: 'PKCE; with `code`.' })),
   redirect_uri: Type.Optional(Type.Unknown({ description: 'If sent, the one of the request.' })),
+  external_user_id: Type.Optional(
+    Type.Unknown({
+      description:
+        'With `code` and hosted storage: your id of the user whose session received the code. Always send it: a code of a request that named another id is `invalid_grant`.',
+    }),
+  ),
   refresh_token: Type.Optional(Type.Unknown()),
   scope: Type.Optional(Type.Unknown({ description: 'With `refresh_token`: fewer scopes.' })),
   client_id: Type.Optional(Type.Unknown({ description: 'Or HTTP Basic.' })),
@@ -103,6 +110,7 @@ function tokenRoute(app: App, parts: ProtocolParts): void {
 async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply: FastifyReply) {
   const exchange = { request, reply }
   const { app, parameters, grant_type } = await requireClient(parts, exchange, readTokenForm)
+  requireActive(app)
   switch (grant_type) {
     case 'authorization_code': {
       const tokens = await exchangeCode(parts, app, {
@@ -110,10 +118,11 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
         // One that is absent is a wrong one, and answered like it.
         code_verifier: parameters.read('code_verifier') ?? '',
         redirect_uri: parameters.read('redirect_uri'),
+        external_user_id: parameters.read('external_user_id'),
       })
       const { external_user_id } = tokens
       return {
-        ...presentTokens(tokens, parts.clock),
+        ...presentTokens(tokens),
         ...(external_user_id !== null && { storage_mode: 'hosted' as const, external_user_id }),
       }
     }
@@ -122,17 +131,17 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
         refresh_token: parameters.require('refresh_token'),
         scope: parameters.read('scope'),
       })
-      return presentTokens(tokens, parts.clock)
+      return presentTokens(tokens)
     }
   }
 }
 
-function presentTokens(tokens: IssuedTokens, clock: Clock) {
-  const { access_token, refresh_token, expires_at, scopes } = tokens
+function presentTokens(tokens: IssuedTokens) {
+  const { access_token, refresh_token, expires_in, scopes } = tokens
   return {
     access_token,
     token_type: 'Bearer' as const,
-    expires_in: Math.max(0, Math.floor((expires_at.getTime() - clock.now().getTime()) / 1000)),
+    expires_in,
     ...(refresh_token !== undefined && { refresh_token }),
     scope: scopes.join(' '),
   }

@@ -5,9 +5,9 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type { Tx } from '../platform/db.ts'
 import { digestSecret } from '../platform/tokens.ts'
 import type { AppRow } from './app-store.ts'
-import { type ExchangeParts, invalidGrant } from './code-exchange.ts'
-import { endFamily } from './grants.ts'
-import { effectiveScopes, parseScopes, type Scope } from './scopes.ts'
+import { invalidGrant } from './code-exchange.ts'
+import { endFamily, type GrantParts } from './grants.ts'
+import { effectiveScopes, parseScopes } from './scopes.ts'
 import { lockGrants } from './store.ts'
 import { findRefreshToken, markRotated, type RefreshTokenRow } from './token-store.ts'
 import { type IssuedTokens, issueTokens, REFRESH_TOKEN_PATTERN } from './tokens.ts'
@@ -25,7 +25,7 @@ export type Refresh = {
 }
 
 export async function refreshTokens(
-  parts: ExchangeParts,
+  parts: GrantParts,
   app: AppRow,
   given: Refresh,
 ): Promise<IssuedTokens> {
@@ -42,7 +42,7 @@ export async function refreshTokens(
 }
 
 async function refreshOnce(
-  parts: ExchangeParts,
+  parts: GrantParts,
   tx: Tx,
   app: AppRow,
   given: Refresh,
@@ -56,9 +56,10 @@ async function refreshOnce(
   const now = parts.clock.now()
   if (token.expires_at <= now) return 'refused'
   const allowed = effectiveScopes(grant.scopes, app.allowed_scopes)
+  const wish = given.scope?.split(' ').filter(Boolean) ?? grant.scopes
   // Before the wish is judged: a token that came twice is no less stolen for asking too much.
   if (token.rotated_at !== null) {
-    const replayed = await replay(tx, token, { given, allowed, now })
+    const replayed = await replay(tx, token, { given, wish, now })
     if (replayed) return replayed
     await endFamily(parts, tx, grant)
     return 'reused'
@@ -69,38 +70,43 @@ async function refreshOnce(
   await markRotated(tx, digest, {
     at: now,
     successor_digest: digestSecret(issued.refresh_token),
-    replay: seal(issued, given.refresh_token),
+    replay: seal({ issued, wish }, given.refresh_token),
   })
   return issued
 }
 
-/** The first answer once more, while it is fresh, nobody has used what it gave, and the wish is the same. */
+/**
+ * The first answer once more, while it is fresh, nobody has used what it gave, and the wish is the same. What the app may
+ * ask for can have changed between the two, and is no part of the wish.
+ */
 async function replay(
   tx: Tx,
   token: RefreshTokenRow,
-  asked: { given: Refresh; allowed: readonly Scope[]; now: Date },
+  asked: { given: Refresh; wish: readonly string[]; now: Date },
 ): Promise<IssuedTokens | undefined> {
   const { rotated_at, successor_digest, replay: sealed } = token
   if (!rotated_at || !successor_digest || !sealed) return undefined
   if (asked.now.getTime() - rotated_at.getTime() > GRACE_MS) return undefined
   const successor = await findRefreshToken(tx, successor_digest)
   if (successor?.rotated_at !== null) return undefined
-  const issued = unseal(sealed, asked.given.refresh_token)
-  const scopes = asked.given.scope?.split(' ').filter(Boolean) ?? asked.allowed
-  const differing = new Set<string>(scopes).symmetricDifference(new Set(issued.scopes))
-  return differing.size === 0 ? issued : undefined
+  const { issued, wish } = unseal(sealed, asked.given.refresh_token)
+  if (new Set(asked.wish).symmetricDifference(new Set(wish)).size > 0) return undefined
+  const left_ms = issued.expires_at.getTime() - asked.now.getTime()
+  return { ...issued, expires_in: Math.max(0, Math.ceil(left_ms / 1000)) }
 }
+
+type Replay = { issued: IssuedTokens; wish: readonly string[] }
 
 // Sealed with a key made from the rotated token: the database alone cannot open it, the client that asks
 // again brings the key.
-function seal(issued: IssuedTokens, refresh_token: string): Buffer {
+function seal(replay: Replay, refresh_token: string): Buffer {
   const nonce = randomBytes(NONCE_LENGTH)
   const cipher = createCipheriv('aes-256-gcm', sealingKey(refresh_token), nonce)
-  const text = JSON.stringify(issued)
+  const text = JSON.stringify(replay)
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
 }
 
-function unseal(sealed: Buffer, refresh_token: string): IssuedTokens {
+function unseal(sealed: Buffer, refresh_token: string): Replay {
   const nonce = sealed.subarray(0, NONCE_LENGTH)
   const decipher = createDecipheriv('aes-256-gcm', sealingKey(refresh_token), nonce)
   decipher.setAuthTag(sealed.subarray(-TAG_LENGTH))
@@ -108,8 +114,8 @@ function unseal(sealed: Buffer, refresh_token: string): IssuedTokens {
     decipher.update(sealed.subarray(NONCE_LENGTH, -TAG_LENGTH)),
     decipher.final(),
   ]).toString('utf8')
-  const issued: Omit<IssuedTokens, 'expires_at'> & { expires_at: string } = JSON.parse(text)
-  return { ...issued, expires_at: new Date(issued.expires_at) }
+  const { issued, wish }: Replay = JSON.parse(text)
+  return { issued: { ...issued, expires_at: new Date(issued.expires_at) }, wish }
 }
 
 function sealingKey(refresh_token: string): Buffer {

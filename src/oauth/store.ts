@@ -16,10 +16,12 @@ export type ConnectionRow = {
   account_id: string | null
   cap_credits: bigint | null
   cap_period: CapPeriod
+  /** Whether the user has ever chosen the cap, or to have none. */
+  cap_chosen: boolean
   connected_at: Date | null
 }
 
-const CONNECTION_COLUMNS = 'id, app_id, account_id, cap_credits, cap_period, connected_at'
+const CONNECTION_COLUMNS = `id, app_id, account_id, cap_credits, cap_period, cap_chosen, connected_at`
 
 const OPEN_CONNECTION = statement<ConnectionRow>(
   'oauth.open_connection',
@@ -41,7 +43,7 @@ const FIND_CONNECTION = statement<ConnectionRow>(
 const SET_CAP = statement<{ id: string }>(
   'oauth.set_cap',
   `update app_connection
-   set cap_credits = $2::bigint, cap_period = $3::text
+   set cap_credits = $2::bigint, cap_period = $3::text, cap_chosen = true
    where id = $1::uuid
    returning id`,
 )
@@ -55,15 +57,17 @@ const LOCK_CONNECTIONS = statement<{ id: string }>(
    for update`,
 )
 
-export type ConnectionStateRow = ConnectionRow & {
+export type ConnectionStateRow = Omit<ConnectionRow, 'cap_chosen'> & {
   client_id: string
+  app_name: string
   email: string | null
   is_live: boolean
 }
 
 const READ_CONNECTION_STATES = statement<ConnectionStateRow>(
   'oauth.read_connection_states',
-  `select c.id, c.app_id, c.account_id, c.cap_credits, c.cap_period, c.connected_at, a.client_id, u.email,
+  `select c.id, c.app_id, c.account_id, c.cap_credits, c.cap_period, c.connected_at, a.client_id,
+     a.name as app_name, u.email,
      exists (
        select 1
        from oauth_grant g
@@ -85,7 +89,7 @@ const SET_CONNECTED = statement<object>(
    where id = $1::uuid`,
 )
 
-export type ListedConnectionRow = ConnectionRow & {
+export type ListedConnectionRow = Omit<ConnectionRow, 'cap_chosen'> & {
   connected_at: Date
   client_id: string
   name: string
@@ -188,6 +192,8 @@ export type GrantRow = {
   id: string
   connection_id: string
   app_id: string
+  /** Null once the account is gone. */
+  account_id: string | null
   developer_id: string
   client_id: string
   scopes: Scope[]
@@ -196,10 +202,14 @@ export type GrantRow = {
   ended_at: Date | null
   /** The last moment it can be refreshed to; null for a hosted grant. */
   expires_at: Date | null
+  /** When it ends unless it is refreshed; null for a hosted grant. */
+  lapses_at: Date | null
+  /** To the day, and of a hosted grant only. */
+  last_used_at: Date | null
 }
 
-const GRANT_COLUMNS = `g.id, g.connection_id, c.app_id, a.developer_id, a.client_id, g.scopes,
-     g.external_user_id, g.activated_at, g.ended_at, g.expires_at`
+const GRANT_COLUMNS = `g.id, g.connection_id, c.app_id, c.account_id, a.developer_id, a.client_id, g.scopes,
+     g.external_user_id, g.activated_at, g.ended_at, g.expires_at, g.lapses_at, g.last_used_at`
 
 const INSERT_GRANT = statement<object>(
   'oauth.insert_grant',
@@ -261,7 +271,7 @@ const FIND_LIVE_GRANTS = statement<GrantRow>(
 const ACTIVATE_GRANT = statement<object>(
   'oauth.activate_grant',
   `update oauth_grant
-   set activated_at = $2::timestamptz
+   set activated_at = $2::timestamptz, last_used_at = $2::timestamptz
    where id = $1::uuid`,
 )
 

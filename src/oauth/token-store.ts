@@ -128,13 +128,23 @@ export async function markRotated(
 
 // ---- hosted links
 
-const FIND_LINKED_GRANT = statement<{ grant_id: string }>(
-  'oauth.find_linked_grant',
-  `select grant_id
-   from hosted_link
-   where app_id = $1::uuid
-     and external_user_id = $2::text`,
+/** One for each app of the developer at most. */
+const FIND_LINKS = statement<LinkRow>(
+  'oauth.find_links',
+  `select l.app_id, l.grant_id, c.account_id
+   from hosted_link l
+   join oauth_grant g on g.id = l.grant_id
+   join app_connection c on c.id = g.connection_id
+   where l.developer_id = $1::uuid
+     and l.external_user_id = $2::text`,
 )
+
+export type LinkRow = {
+  app_id: string
+  grant_id: string
+  /** Null once the account is gone. */
+  account_id: string | null
+}
 
 const UPSERT_LINK = statement<object>(
   'oauth.upsert_link',
@@ -186,11 +196,12 @@ const FIND_CONNECTED_USER = statement<{
    limit 1`,
 )
 
-export async function findLinkedGrant(
+/** Everybody whom the developer calls so, through any app. */
+export async function findLinks(
   db: Queryable,
-  link: { app_id: string; external_user_id: string },
-): Promise<string | undefined> {
-  return (await db.run(FIND_LINKED_GRANT, [link.app_id, link.external_user_id]))[0]?.grant_id
+  name: { developer_id: string; external_user_id: string },
+): Promise<LinkRow[]> {
+  return await db.run(FIND_LINKS, [name.developer_id, name.external_user_id])
 }
 
 export async function upsertLink(
@@ -222,77 +233,4 @@ export async function findConnectedUser(
 ) {
   const { developer_id, account_id, client_id } = wanted
   return (await db.run(FIND_CONNECTED_USER, [developer_id, account_id, client_id]))[0]
-}
-
-// ---- what time ends
-
-/** How many rows one statement deletes: short locks, and a backlog that cannot run into the time limit. */
-const DELETED_AT_ONCE = 5_000
-
-function deletion(name: string, table: string, condition: string) {
-  return statement<{ deleted: number }>(
-    `oauth.${name}`,
-    `with gone as (
-       delete from ${table}
-       where ctid = any (array(select ctid from ${table} where ${condition} limit ${DELETED_AT_ONCE}))
-       returning 1
-     )
-     select count(*)::integer as deleted from gone`,
-  )
-}
-
-const EXPIRED = [
-  deletion('delete_expired_codes', 'oauth_code', 'expires_at < $1::timestamptz'),
-  deletion('delete_expired_access_tokens', 'oauth_access_token', 'expires_at < $1::timestamptz'),
-  deletion('delete_expired_refresh_tokens', 'oauth_refresh_token', 'expires_at < $1::timestamptz'),
-  deletion(
-    'delete_unused_grants',
-    'oauth_grant',
-    'activated_at is null and created_at < $1::timestamptz',
-  ),
-  // Nothing leads to them any more: their tokens went when they ended, their codes since.
-  deletion('delete_ended_grants', 'oauth_grant', 'ended_at < $1::timestamptz'),
-]
-
-const FIND_LAPSED_GRANTS = statement<{ id: string }>(
-  'oauth.find_lapsed_grants',
-  `select id
-   from oauth_grant
-   where ended_at is null
-     and activated_at is not null
-     and lapses_at <= $1::timestamptz
-     and ($2::uuid is null or id > $2::uuid)
-   order by id
-   limit $3::integer`,
-)
-
-/** Answers whether there may be more. */
-export async function deleteExpiredTokens(db: Queryable, before: Date): Promise<boolean> {
-  let more = false
-  for (const expired of EXPIRED) {
-    const [row] = await db.run(expired, [before])
-    if (row?.deleted === DELETED_AT_ONCE) more = true
-  }
-  return more
-}
-
-export async function findLapsedGrants(
-  db: Queryable,
-  page: { lapsed_at: Date; after_id: string | null; count: number },
-): Promise<string[]> {
-  const { lapsed_at, after_id, count } = page
-  return (await db.run(FIND_LAPSED_GRANTS, [lapsed_at, after_id, count])).map((row) => row.id)
-}
-
-const FORGET_REPLAYS = statement<object>(
-  'oauth.forget_replays',
-  `update oauth_refresh_token
-   set replay = null
-   where replay is not null
-     and rotated_at < $1::timestamptz`,
-)
-
-/** Answers that are not given again any more. */
-export async function forgetReplays(db: Queryable, before: Date): Promise<void> {
-  await db.run(FORGET_REPLAYS, [before])
 }

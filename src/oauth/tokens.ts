@@ -26,6 +26,8 @@ export type IssuedTokens = {
   /** A hosted grant has none: the server keeps the grant. */
   refresh_token: string | undefined
   expires_at: Date
+  /** Seconds from the answer on: of a fresh token its whole life, whatever the answer itself took. */
+  expires_in: number
   scopes: readonly Scope[]
 }
 
@@ -37,7 +39,8 @@ export async function issueTokens(
 ): Promise<IssuedTokens> {
   const { scopes, now } = options
   const access_token = mintSecret(ACCESS_TOKEN_PREFIX)
-  const expires_at = later(now, ACCESS_TOKEN_LIFETIME_S)
+  const expires_in = ACCESS_TOKEN_LIFETIME_S
+  const expires_at = later(now, expires_in)
   await insertAccessToken(tx, {
     token_digest: digestSecret(access_token),
     grant_id: grant.id,
@@ -45,7 +48,7 @@ export async function issueTokens(
     expires_at,
   })
   if (grant.expires_at === null) {
-    return { access_token, refresh_token: undefined, expires_at, scopes }
+    return { access_token, refresh_token: undefined, expires_at, expires_in, scopes }
   }
   const refresh_token = mintSecret(REFRESH_TOKEN_PREFIX)
   const idle_end = later(now, REFRESH_TOKEN_IDLE_S)
@@ -56,7 +59,7 @@ export async function issueTokens(
     expires_at: lapses_at,
   })
   await setLapse(tx, grant.id, lapses_at)
-  return { access_token, refresh_token, expires_at, scopes }
+  return { access_token, refresh_token, expires_at, expires_in, scopes }
 }
 
 /** Undefined if the token is not in memory; `findAccessToken` then says whether there is one. */

@@ -1,18 +1,27 @@
 // What operators do to apps.
 
-import { findAppOfClient, resumeApp, suspendApp } from '../oauth/apps.ts'
+import { findAppOfClient } from '../oauth/apps.ts'
+import { resumeApp, suspendApp } from '../oauth/suspension.ts'
+import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { By, OperatorParts } from './accounts.ts'
 import { recordAct } from './acts.ts'
 
-/** False if it was suspended already. */
+type AppOfClient = NonNullable<Awaited<ReturnType<typeof findAppOfClient>>>
+
+/** False if it was suspended already: the first reason stays. */
 export async function suspendClient(
   parts: OperatorParts,
   client_id: string,
   by: By & { reason: string },
 ): Promise<boolean> {
-  await recordAppAct(parts, { ...by, act: 'app suspend', subject: client_id })
-  return await suspendApp(parts, client_id, by.reason)
+  return await parts.db.transaction(async (tx) => {
+    const app = await requireApp(tx, client_id)
+    if (app.suspended_at) return false
+    await suspendApp(parts, tx, { client_id, reason: by.reason })
+    await recordAppAct(parts, tx, { ...by, act: 'app suspend', app })
+    return true
+  })
 }
 
 /** False if it was not suspended. */
@@ -21,15 +30,25 @@ export async function resumeClient(
   client_id: string,
   by: By,
 ): Promise<boolean> {
-  await recordAppAct(parts, { ...by, act: 'app resume', subject: client_id })
-  return await resumeApp(parts, client_id)
+  return await parts.db.transaction(async (tx) => {
+    const app = await requireApp(tx, client_id)
+    if (!app.suspended_at) return false
+    await resumeApp(parts, tx, client_id)
+    await recordAppAct(parts, tx, { ...by, act: 'app resume', app })
+    return true
+  })
+}
+
+async function requireApp(tx: Tx, client_id: string): Promise<AppOfClient> {
+  const app = await findAppOfClient(tx, client_id)
+  if (!app) throw new ApiError('not_found', { message: `There is no app ${client_id}.` })
+  return app
 }
 
 async function recordAppAct(
-  { db, clock }: OperatorParts,
-  act: By & { act: string; subject: string },
+  { clock }: OperatorParts,
+  tx: Tx,
+  { app, ...act }: By & { act: string; app: AppOfClient },
 ): Promise<void> {
-  const app = await findAppOfClient(db, act.subject)
-  if (!app) throw new ApiError('not_found', { message: `There is no app ${act.subject}.` })
-  await recordAct(clock, db, { ...act, details: { name: app.name } })
+  await recordAct(clock, tx, { ...act, subject: app.client_id, details: { name: app.name } })
 }

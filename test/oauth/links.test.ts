@@ -83,7 +83,7 @@ test('O29: consent alone bills nobody: without the exchange there is no link', a
   assert.deepEqual(list.json().data, [])
 })
 
-test('O30: an id that is linked is taken over by an exchange only, with two events', async () => {
+test('O30: an id that is linked is taken over by an exchange that confirms it only, with two events', async () => {
   const [old, young] = [await service.register(), await service.register()]
   const people = { old, young }
   const first = await connectHosted(service, { app, user: old, external_user_id: 'seat' })
@@ -95,7 +95,10 @@ test('O30: an id that is linked is taken over by an exchange only, with two even
   assert.deepEqual(await eventsOf(old, young), ['connected 0 1'])
 
   const exchange = { grant_type: 'authorization_code', code, code_verifier }
-  assert.equal((await postToken(service, app, exchange)).statusCode, 200)
+  assert.equal((await postToken(service, app, exchange)).json().error, 'invalid_grant')
+  assert.equal(await payerOf(named('seat'), people), 'old')
+  const confirmed = { ...exchange, external_user_id: 'seat' }
+  assert.equal((await postToken(service, app, confirmed)).statusCode, 200)
   assert.equal(await payerOf(named('seat'), people), 'young')
   assert.equal((await chat(bearer(first.access_token))).json().error.code, 'invalid_token')
   assert.deepEqual(await eventsOf(old, young), [
@@ -120,7 +123,8 @@ test('O30: through another app of the developer the newest link counts, after it
   const asked = { app: second_app, user: young, parameters }
   const { code, code_verifier } = await obtainCode(service, asked)
   assert.equal(await payerOf(named('desk'), people), 'old')
-  const exchange = { grant_type: 'authorization_code', code, code_verifier }
+  const external_user_id = 'desk'
+  const exchange = { grant_type: 'authorization_code', code, code_verifier, external_user_id }
   assert.equal((await postToken(service, second_app, exchange)).statusCode, 200)
 
   assert.equal(await payerOf(named('desk'), people), 'young')

@@ -133,6 +133,7 @@ test('one external id that several users claim at once belongs to one of them', 
         grant_type: 'authorization_code',
         code,
         code_verifier,
+        external_user_id: 'seat',
       }),
     ),
   )

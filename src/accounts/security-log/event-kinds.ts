@@ -37,6 +37,8 @@ export const SECURITY_EVENTS = {
   app_created: { says: 'An app was registered' },
   app_deleted: { says: 'An app was deleted' },
   app_secret_rotated: { says: 'The secret of an app was rotated', mailed: true },
+  app_suspended: { says: 'An app was suspended by the operator', mailed: true },
+  app_resumed: { says: 'An app was resumed by the operator', mailed: true },
   consent_given: { says: 'An app was connected' },
   consent_ended: { says: 'An app was disconnected' },
   cap_changed: { says: 'The spending cap of an app was changed' },
