@@ -2,7 +2,9 @@
 
 import { addAuthentication } from './access/authenticate.ts'
 import { resolvePayer } from './access/payer.ts'
+import { factorRoutes } from './accounts/factors/routes.ts'
 import { authRoutes } from './accounts/routes.ts'
+import { stepUpRoutes } from './accounts/step-up-routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
 import { describeEvents } from './events/event-docs.ts'
@@ -58,6 +60,8 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     wakeMailSender: options.wakeMailSender ?? (() => {}),
   }
   authRoutes(app, account_parts)
+  stepUpRoutes(app, account_parts)
+  factorRoutes(app, account_parts)
   keyRoutes(app, {
     ...parts,
     keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,

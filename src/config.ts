@@ -90,6 +90,9 @@ const SETTINGS = {
     fallback: 1000,
     doc: 'Requests a minute to /oauth/token and /oauth/revoke per app.',
   }),
+  STEP_UP: optionalChoice(['always', 'with_second_factor'] as const, {
+    doc: 'Whose sessions must show again who they are, after 15 minutes, before what could cost dearly: of every account, or of those with a second factor. Default: always in live mode, with_second_factor in sandbox mode.',
+  }),
   APPS_PER_ACCOUNT_MAX: limit({ fallback: 100, doc: 'Most apps of one account at a time.' }),
   WEBHOOKS_PER_ACCOUNT_MAX: limit({
     fallback: 100,
@@ -190,9 +193,10 @@ type Values = {
     : never
 }
 
-export type Config = Omit<Values, 'PUBLIC_URL' | 'MODEL_SUCCESSORS'> & {
+export type Config = Omit<Values, 'PUBLIC_URL' | 'MODEL_SUCCESSORS' | 'STEP_UP'> & {
   readonly PUBLIC_URL: string
   readonly MODEL_SUCCESSORS: 'on' | 'off'
+  readonly STEP_UP: 'always' | 'with_second_factor'
 }
 
 export class ConfigError extends Error {}
@@ -211,6 +215,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   return {
     ...config,
     MODEL_SUCCESSORS: config.MODEL_SUCCESSORS ?? (config.SVC_MODE === 'live' ? 'on' : 'off'),
+    STEP_UP: config.STEP_UP ?? (config.SVC_MODE === 'live' ? 'always' : 'with_second_factor'),
     PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, ''),
   }
 }

@@ -1,5 +1,6 @@
 // Every job of a process, by its role.
 
+import { factorJobs } from './accounts/factors/jobs.ts'
 import { accountJobs } from './accounts/jobs.ts'
 import type { Parts } from './compose.ts'
 import { forgetResultsJob } from './gateway/idempotency/jobs.ts'
@@ -32,6 +33,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
       ? []
       : [
           ...background,
+          ...factorJobs(parts),
           ...oauthJobs(parts),
           ...walletJobs({ ...parts, own_node_id }),
           ...webhookJobs({ ...parts, wakeMailSender }),

@@ -8,6 +8,14 @@ import type { InvalidationFeed } from '../platform/invalidation.ts'
 import { violatedConstraint } from '../platform/sql-errors.ts'
 import { mintId } from '../platform/tokens.ts'
 import { openWallet, readBalance } from '../wallet/postings.ts'
+import type { GivenProof } from './factors/proofs.ts'
+import {
+  answerSecondStep,
+  askSecondStep,
+  type SecondStep,
+  type SecondStepParts,
+  secondFactorRequired,
+} from './factors/second-step.ts'
 import { hashPassword, needsRehash, requireStrongPassword, verifyPassword } from './passwords.ts'
 import { type Client, closeSessions, openSession, type Session } from './sessions.ts'
 import {
@@ -23,7 +31,7 @@ const EMAIL_LENGTH_MAX = 254
 /** One @, something on both sides, nothing a mail header could be broken with. */
 const EMAIL_PATTERN = /^[^\s@\p{Cc}<>"(),;:\\]+@[^\s@\p{Cc}<>"(),;:\\]+$/u
 
-export type AccountParts = {
+export type AccountParts = SecondStepParts & {
   db: Db
   feed: InvalidationFeed
   clock: Clock
@@ -77,16 +85,29 @@ export async function login(
   if (!(await verifyPassword(given.password, account?.password_hash)) || !account) {
     throw new ApiError('invalid_credentials')
   }
-  const session = await openVerifiedSession(parts, account, given)
-  return { user: await describeUser(parts.db, account), ...session }
+  const entered = await enter(parts, account, given)
+  if ('challenge_id' in entered) throw secondFactorRequired(entered)
+  return { user: await describeUser(parts.db, account), ...entered }
+}
+
+/** The second step of a login whose account has a second factor. */
+export async function finishLogin(
+  parts: AccountParts,
+  given: { challenge_id: string; proof: GivenProof; client: Client },
+): Promise<LoggedIn> {
+  const { account_id, session } = await answerSecondStep(parts, given, async (tx, id) => {
+    const opened = await openSession(tx, id, { client: given.client, now: parts.clock.now() })
+    return { account_id: id, session: opened }
+  })
+  return { user: await readUser(parts.db, account_id), ...session }
 }
 
 /** Only for the password that was verified: one that changed meanwhile has ended every session. */
-async function openVerifiedSession(
+async function enter(
   parts: AccountParts,
   account: AccountRow,
   given: { password: string; client: Client },
-): Promise<Session> {
+): Promise<Session | SecondStep> {
   const { id, password_hash } = account
   const stronger = needsRehash(password_hash) ? await hashPassword(given.password) : undefined
   return await parts.db.transaction(async (tx) => {
@@ -95,7 +116,9 @@ async function openVerifiedSession(
         ? await lockPassword(tx, id, password_hash)
         : await replacePassword(tx, id, { verified_hash: password_hash, new_hash: stronger })
     if (!unchanged) throw new ApiError('invalid_credentials')
-    return await openSession(tx, id, { client: given.client, now: parts.clock.now() })
+    const entrant = { account_id: id, password_hash: stronger ?? password_hash }
+    const step = await askSecondStep(parts, tx, entrant)
+    return step ?? (await openSession(tx, id, { client: given.client, now: parts.clock.now() }))
   })
 }
 

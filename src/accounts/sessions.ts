@@ -126,6 +126,7 @@ async function readSession(db: Db, token: string) {
     session_id: row.id,
     expires_at: row.expires_at,
     proved_at: row.proved_at,
+    has_second_factor: row.has_second_factor,
   }
   return { value, tags: [`session:${row.id}`, `account:${row.account_id}`] }
 }

@@ -81,9 +81,11 @@ const FIND_SESSION = statement<{
   account_id: string
   expires_at: Date
   proved_at: Date
+  has_second_factor: boolean
 }>(
   'accounts.find_session',
-  `select id, account_id, expires_at, proved_at
+  `select id, account_id, expires_at, proved_at,
+     exists (select from factor where factor.account_id = session.account_id) as has_second_factor
    from session
    where token_digest = $1::bytea`,
 )

@@ -91,6 +91,7 @@ export type SessionPrincipal = {
   readonly expires_at: Date
   /** When its owner last showed who they are: accounts/step-up.ts. */
   readonly proved_at: Date
+  readonly has_second_factor: boolean
   /** The cookie names the session, so the reply of a write must not be one another site asked for. */
   readonly by_cookie: boolean
 }

@@ -1,6 +1,7 @@
 // /developers/keys, and what a key may know about itself.
 
 import { type Static, Type } from 'typebox'
+import { requireRecentProof, type StepUpParts } from '../accounts/step-up.ts'
 import { keyOf, sessionOf } from '../http/access.ts'
 import {
   Id,
@@ -102,23 +103,27 @@ const IssuedKey = Type.Object({
   ...KeyDescription.properties,
 })
 
-export function keyRoutes(app: App, parts: KeyParts & { rate_limit_per_minute: number }): void {
+export function keyRoutes(
+  app: App,
+  parts: KeyParts & StepUpParts & { rate_limit_per_minute: number },
+): void {
   app.post(
     '/developers/keys',
     {
-      config: { access: 'session', errors: ['not_found'] },
+      config: { access: 'session', errors: ['not_found', 'step_up_required'] },
       schema: {
         tags: ['API keys'],
         operationId: 'create_key',
         summary: 'Create a key',
         description:
-          'To rotate: create a new key, deploy it, then delete the old one; both work meanwhile.',
+          'To rotate: create a new key, deploy it, then delete the old one; both work meanwhile. A key without spend limit may need a step-up.',
         body: NewKey,
         response: { 201: IssuedKey },
       },
     },
     async (request, reply) => {
       const wanted = readRequest(request.body, parts.rate_limit_per_minute)
+      if (wanted.spend_limit === null) requireRecentProof(parts, sessionOf(request))
       const { key, row } = await issueKey(parts, sessionOf(request).account_id, wanted)
       reply.code(201)
       const [made = { ...row, ...NO_LIMIT }] = await withSpending(parts, [row])
