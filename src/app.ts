@@ -22,6 +22,8 @@ import { authorizeRoutes } from './oauth/authorize-routes.ts'
 import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
+import { secondFactorPages } from './oauth/second-factor-routes.ts'
+import { securityPages } from './oauth/security-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
 import { payoutAccountRoutes } from './payouts/account-routes.ts'
 import { earningsRoutes } from './payouts/earnings-routes.ts'
@@ -70,6 +72,8 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   appRoutes(app, { ...parts, apps_per_account_max: config.APPS_PER_ACCOUNT_MAX })
   appUserRoutes(app, parts)
   signInRoutes(app, account_parts)
+  secondFactorPages(app, account_parts)
+  securityPages(app, account_parts)
   authorizeRoutes(app, account_parts)
   protocolRoutes(app, account_parts)
   connectionRoutes(app, account_parts)

@@ -1,6 +1,7 @@
 // What a browser answers with a passkey, as `PublicKeyCredential.toJSON()` writes it; only what is read is named.
 
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
 
 function Bytes(max: number) {
   return Type.String({ minLength: 1, maxLength: max, pattern: '^[A-Za-z0-9_-]+$' })
@@ -29,3 +30,22 @@ export const Assertion = Type.Object({
     signature: Bytes(4096),
   }),
 })
+
+/** As a form of ours carries them. Undefined: it is something else. */
+export function parseRegistration(text: string): Static<typeof Registration> | undefined {
+  const given = parseJson(text)
+  return Value.Check(Registration, given) ? given : undefined
+}
+
+export function parseAssertion(text: string): Static<typeof Assertion> | undefined {
+  const given = parseJson(text)
+  return Value.Check(Assertion, given) ? given : undefined
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
