@@ -11,8 +11,7 @@ import { deleteExpiredChallenges, listTotpSecrets, replaceTotpSecret } from './s
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 const PAGE_SIZE = 500
 
-const FORGET_EVERY_MS = 10 * 60_000
-const RESEAL_EVERY_MS = 60 * 60_000
+const EVERY_MS = 10 * 60_000
 
 export type FactorJobParts = { db: Db; clock: Clock; log: Log; secret_box: SecretBox }
 
@@ -20,12 +19,12 @@ export function factorJobs(parts: FactorJobParts): Job[] {
   return [
     {
       name: 'accounts.forget_challenges',
-      every_ms: FORGET_EVERY_MS,
+      every_ms: EVERY_MS,
       run: () => deleteExpiredChallenges(parts.db, parts.clock.now()),
     },
     {
       name: 'accounts.reseal_totp',
-      every_ms: RESEAL_EVERY_MS,
+      every_ms: EVERY_MS,
       run: (signal) => resealTotp(parts, signal),
     },
   ]
