@@ -110,7 +110,8 @@ function askSecondStep(
   { request, reply }: Exchange,
   { fields }: ApiError,
 ): FastifyReply {
-  setChallengeCookie(parts, reply, String(fields?.['challenge_id']))
+  const challenge_id = fields?.['challenge_id']
+  setChallengeCookie(parts, reply, typeof challenge_id === 'string' ? challenge_id : '')
   const query = carriedQuery(request)
   return reply.redirect(`/oauth/second-factor${query === '' ? '' : `?${query}`}`, 303)
 }

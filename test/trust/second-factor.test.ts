@@ -4,9 +4,11 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { factorJobs } from '../../src/accounts/factors/jobs.ts'
+import { mintSecretKey, parseSecretKeys, SecretBox } from '../../src/platform/secret-box.ts'
 import { createApp, PASSWORD, sendQueuedMail } from '../support/app.ts'
 import { createAuthenticator, type Faults } from '../support/authenticator.ts'
-import { openDb, sql } from '../support/database.ts'
+import { sql } from '../support/database.ts'
 import {
   addPasskey,
   addTotp,
@@ -280,8 +282,7 @@ test('an assertion of a wrong origin, name, challenge, type, count or key is ref
     assert.equal(reply.statusCode, 401, JSON.stringify(fault))
   }
   const stranger = createAuthenticator(ORIGIN)
-  const forged = { ...stranger, assert: stranger.assert }
-  const reply = await answer(service, ...(await signed(person, forged, {})))
+  const reply = await answer(service, ...(await signed(person, stranger, {})))
   assert.equal(reply.statusCode, 401)
   const [challenge_id, proof] = await signed(person, stranger, {})
   const borrowed = { ...proof.passkey, id: authenticator.id, rawId: authenticator.id }
@@ -452,17 +453,12 @@ test('of a service at an IP address passkeys are refused with words, and apps wo
 })
 
 test('a secret that an older key sealed is sealed anew', async () => {
-  const { factorJobs } = await import('../../src/accounts/factors/jobs.ts')
-  const { SecretBox, mintSecretKey, parseSecretKeys } = await import(
-    '../../src/platform/secret-box.ts'
-  )
   const [old_key, new_key] = [mintSecretKey(), mintSecretKey()]
   const first = await createApp({ settings: { SECRETS_KEY: `old:${old_key}` } })
   const person = await first.register()
   const { secret } = await addTotp(first, person)
   const both = new SecretBox(() => parseSecretKeys(`new:${new_key},old:${old_key}`) ?? [])
-  const db = openDb(first.database_url)
-  for (const job of factorJobs({ ...first.parts, db, secret_box: both })) {
+  for (const job of factorJobs({ ...first.parts, secret_box: both })) {
     await job.run(new AbortController().signal)
   }
   await first.close()
