@@ -44,7 +44,7 @@ export async function beginPasskey(service: TestApp, person: Person): Promise<Pa
 }
 
 export async function addPasskey(service: TestApp, person: Person, name = 'Laptop') {
-  const authenticator = createAuthenticator(ORIGIN)
+  const authenticator = createAuthenticator(service.parts.config.PUBLIC_URL)
   const response = authenticator.register(await beginPasskey(service, person))
   const reply = await service.post('/account/factors/passkeys', { name, response }, person.bearer)
   if (reply.statusCode !== 201) throw new Error(reply.body)
