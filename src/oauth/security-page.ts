@@ -35,7 +35,7 @@ or a security key) or an authenticator app.</p>`
 }
 ${factors.map((factor) => renderFactor(factor, page.csrf))}
 ${factors.length > 0 && renderCodesCard(page)}
-<div class="buttons">${renderButton({ action: `${HOME}/passkey`, csrf: page.csrf, label: 'Add a passkey' })}
+<div class="ways">${renderButton({ action: `${HOME}/passkey`, csrf: page.csrf, label: 'Add a passkey' })}
 ${!has_app && renderButton({ action: `${HOME}/totp`, csrf: page.csrf, label: 'Add an app' })}</div>
 <p class="pages"><a href="/oauth/connections">Connected apps</a> <a href="/oauth/sessions">Sessions</a></p>`,
   })
@@ -130,9 +130,9 @@ export function renderCodes(page: { codes: readonly string[]; added?: Added['fac
     title: 'Recovery codes',
     layout: 'narrow',
     body: html`<div class="page-head"><h1>Recovery codes</h1>
-${page.added && html`<p class="notice" role="status"><bdi>${page.added.name}</bdi> is added. Signing in asks for it from now on.</p>`}
 <p class="lead">Print or write them down: they are shown this once. Each signs you in once, with your password, when your
 device is lost.</p></div>
+${page.added && html`<p class="notice" role="status"><bdi>${page.added.name}</bdi> is added. Signing in asks for it from now on.</p>`}
 <ol class="codes">${page.codes.map((code) => html`<li>${code}</li>`)}</ol>
 <p class="pages"><a href="${HOME}">I have kept them</a></p>`,
   })
