@@ -5,9 +5,11 @@ import { resolvePayer } from './access/payer.ts'
 import { addSessionRecheck } from './access/session-recheck.ts'
 import { closingRoutes } from './accounts/closing/routes.ts'
 import { emailChangeRoutes } from './accounts/email-change/routes.ts'
+import { factorRoutes } from './accounts/factors/routes.ts'
 import { authRoutes } from './accounts/routes.ts'
 import { securityLogRoutes } from './accounts/security-log/routes.ts'
 import { sessionListRoutes } from './accounts/session-routes.ts'
+import { stepUpRoutes } from './accounts/step-up-routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
 import { accessEnder } from './end-access.ts'
@@ -29,6 +31,8 @@ import { authorizeRoutes } from './oauth/authorize-routes.ts'
 import { connectionRoutes } from './oauth/connection-routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
+import { secondFactorPages } from './oauth/second-factor-routes.ts'
+import { securityPages } from './oauth/security-routes.ts'
 import { sessionPageRoutes } from './oauth/session-page-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
 import { readOpenEarnings } from './open-earnings.ts'
@@ -75,6 +79,8 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   closingRoutes(app, { ...account_parts, readOpenEarnings })
   sessionListRoutes(app, account_parts)
   securityLogRoutes(app, { ...account_parts, endKeysOfAccount })
+  stepUpRoutes(app, account_parts)
+  factorRoutes(app, account_parts)
   keyRoutes(app, {
     ...parts,
     keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
@@ -84,6 +90,8 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   appRoutes(app, { ...parts, apps_per_account_max: config.APPS_PER_ACCOUNT_MAX })
   appUserRoutes(app, parts)
   signInRoutes(app, account_parts)
+  secondFactorPages(app, account_parts)
+  securityPages(app, account_parts)
   authorizeRoutes(app, account_parts)
   protocolRoutes(app, account_parts)
   connectionRoutes(app, account_parts)

@@ -81,6 +81,7 @@ export function compose(options: ComposeOptions) {
     http_client,
     webhook_client,
     secret_box,
+    step_up: config.STEP_UP,
     dispatcher,
     listeners: new Listeners(),
     event_wake,

@@ -28,6 +28,7 @@ const DEFAULTS = {
   METRICS_TOKEN: undefined,
   LOG_LEVEL: 'info',
   MODEL_SUCCESSORS: 'off',
+  STEP_UP: 'with_second_factor',
 } as const
 
 const WHOLE_NUMBERS = [

@@ -108,6 +108,9 @@ const SETTINGS = {
     max: 3650,
     doc: 'Days without a use after which a hosted link ends.',
   }),
+  STEP_UP: optionalChoice(['always', 'with_second_factor'] as const, {
+    doc: 'Whose sessions must show again who they are, after 15 minutes, before what could cost dearly: of every account, or of those with a second factor. Default: always in live mode, with_second_factor in sandbox mode.',
+  }),
   APPS_PER_ACCOUNT_MAX: limit({ fallback: 100, doc: 'Most apps of one account at a time.' }),
   WEBHOOKS_PER_ACCOUNT_MAX: limit({
     fallback: 100,
@@ -211,10 +214,14 @@ type Values = {
     : never
 }
 
-export type Config = Omit<Values, 'PUBLIC_URL' | 'MODEL_SUCCESSORS' | 'PASSWORD_POLICY'> & {
+export type Config = Omit<
+  Values,
+  'PUBLIC_URL' | 'MODEL_SUCCESSORS' | 'PASSWORD_POLICY' | 'STEP_UP'
+> & {
   readonly PUBLIC_URL: string
   readonly MODEL_SUCCESSORS: 'on' | 'off'
   readonly PASSWORD_POLICY: 'length' | 'common'
+  readonly STEP_UP: 'always' | 'with_second_factor'
 }
 
 export class ConfigError extends Error {}
@@ -234,6 +241,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     ...config,
     MODEL_SUCCESSORS: config.MODEL_SUCCESSORS ?? (config.SVC_MODE === 'live' ? 'on' : 'off'),
     PASSWORD_POLICY: config.PASSWORD_POLICY ?? (config.SVC_MODE === 'live' ? 'common' : 'length'),
+    STEP_UP: config.STEP_UP ?? (config.SVC_MODE === 'live' ? 'always' : 'with_second_factor'),
     PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, ''),
   }
 }

@@ -1,6 +1,7 @@
 // Every job of a process, by its role.
 
 import { deleteClosedJob } from './accounts/closing/jobs.ts'
+import { factorJobs } from './accounts/factors/jobs.ts'
 import { accountJobs } from './accounts/jobs.ts'
 import { lastSeenJob } from './accounts/last-seen.ts'
 import { forgetSecurityEventsJob } from './accounts/security-log/jobs.ts'
@@ -45,6 +46,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
           ...background,
           deleteClosedJob({ ...parts, readOpenEarnings, endAccess: accessEnder(parts) }),
           forgetSecurityEventsJob(parts),
+          ...factorJobs(parts),
           ...oauthJobs(parts),
           ...walletJobs({ ...parts, own_node_id }),
           ...webhookJobs({ ...parts, wakeMailSender }),

@@ -2,7 +2,7 @@
 
 import type { RateLimits } from '../http/rate-limit.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db, Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
@@ -10,6 +10,14 @@ import { violatedConstraint } from '../platform/sql-errors.ts'
 import { mintId } from '../platform/tokens.ts'
 import { openWallet, readBalance } from '../wallet/postings.ts'
 import { emailKey, requireEmail } from './email-address.ts'
+import type { GivenProof } from './factors/proofs.ts'
+import {
+  answerSecondStep,
+  askSecondStep,
+  type SecondStep,
+  type SecondStepParts,
+  secondFactorRequired,
+} from './factors/second-step.ts'
 import { type PasswordRules, requireStrongPassword } from './password-policy.ts'
 import { hashPassword, needsRehash, verifyPassword } from './passwords.ts'
 import { callOffProofs } from './proof-store.ts'
@@ -25,14 +33,15 @@ import {
 } from './store.ts'
 import { requireNotSuspended } from './suspension.ts'
 
-export type AccountParts = PasswordRules & {
-  db: Db
-  feed: InvalidationFeed
-  clock: Clock
-  log: Log
-  limits: RateLimits
-  welcome_credits: bigint
-}
+export type AccountParts = PasswordRules &
+  SecondStepParts & {
+    db: Db
+    feed: InvalidationFeed
+    clock: Clock
+    log: Log
+    limits: RateLimits
+    welcome_credits: bigint
+  }
 
 export type User = { id: string; email: string; balance: bigint }
 
@@ -80,8 +89,9 @@ export async function login(
 ): Promise<LoggedIn> {
   const account = await requireCredentials(parts, given)
   if (account.closes_at) throw closingRefusal(account.closes_at)
-  const session = await openVerifiedSession(parts, account, given)
-  return { user: await describeUser(parts.db, account), ...session }
+  const entered = await enter(parts, account, given)
+  if ('challenge_id' in entered) throw secondFactorRequired(entered)
+  return { user: await describeUser(parts.db, account), ...entered }
 }
 
 /** The account of an address and its password. */
@@ -108,12 +118,31 @@ function closingRefusal(closes_at: Date): ApiError {
   })
 }
 
+/** The second step of a login whose account has a second factor. */
+export async function finishLogin(
+  parts: AccountParts,
+  given: { challenge_id: string; proof: GivenProof; client: Client },
+): Promise<LoggedIn> {
+  const { account_id, session } = await answerSecondStep(parts, given, async (tx, id) => {
+    // Both may have come to be since the first step.
+    const account = await requireAccount(tx, id)
+    requireNotSuspended(account)
+    if (account.closes_at) throw closingRefusal(account.closes_at)
+    const opened = await openSession(parts, tx, id, {
+      client: given.client,
+      now: parts.clock.now(),
+    })
+    return { account_id: id, session: opened }
+  })
+  return { user: await readUser(parts.db, account_id), ...session }
+}
+
 /** Only for the password that was verified: one that changed meanwhile has ended every session. */
-async function openVerifiedSession(
+async function enter(
   parts: AccountParts,
   account: AccountRow,
   given: { password: string; client: Client },
-): Promise<Session> {
+): Promise<Session | SecondStep> {
   const { id, password_hash } = account
   const stronger = needsRehash(password_hash) ? await hashPassword(given.password) : undefined
   return await parts.db.transaction(async (tx) => {
@@ -122,7 +151,11 @@ async function openVerifiedSession(
         ? await lockPassword(tx, id, password_hash)
         : await replacePassword(tx, id, { verified_hash: password_hash, new_hash: stronger })
     if (!unchanged) throw new ApiError('invalid_credentials')
-    return await openSession(parts, tx, id, { client: given.client, now: parts.clock.now() })
+    const entrant = { account_id: id, password_hash: stronger ?? password_hash }
+    const step = await askSecondStep(parts, tx, entrant)
+    return (
+      step ?? (await openSession(parts, tx, id, { client: given.client, now: parts.clock.now() }))
+    )
   })
 }
 
@@ -179,7 +212,7 @@ export async function findAccountOfEmail(db: Db, email: string): Promise<Account
   return await findAccountByEmail(db, emailKey(email))
 }
 
-export async function requireAccount(db: Db, account_id: string): Promise<AccountRow> {
+export async function requireAccount(db: Queryable, account_id: string): Promise<AccountRow> {
   const account = await findAccount(db, account_id)
   if (!account) throw new ApiError('user_not_found')
   return account

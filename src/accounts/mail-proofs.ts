@@ -11,6 +11,7 @@ import type { Log } from '../platform/log.ts'
 import { digestSecret, mintId, mintSecret } from '../platform/tokens.ts'
 import { requireAccount, requirePassword } from './accounts.ts'
 import { emailKey } from './email-address.ts'
+import { deleteFactorsOfAccount } from './factors/store.ts'
 import { type PasswordRules, requireStrongPassword } from './password-policy.ts'
 import { hashPassword } from './passwords.ts'
 import { callOffProofs, findMailToken, insertTokenOfMail, lockAccount } from './proof-store.ts'
@@ -124,6 +125,8 @@ export async function resetPassword(
     await callOffProofs(tx, account_id, ['reset_password', 'change_email_from', 'change_email_to'])
     await confirmAddress(parts, tx, { ...proof, client: given.client })
     await closeSessions(parts.feed, tx, { account_id, except_id: null })
+    // Whoever added them had not shown that the address is theirs.
+    if (is_first_owner) await deleteFactorsOfAccount(tx, account_id)
     const also = is_first_owner ? EVERYTHING : []
     if (!kept) await parts.endAccess(tx, { account_id, also })
     await recordSecurityEvent(parts, tx, {

@@ -1,6 +1,6 @@
 // /auth: registration, sessions, mail proofs, passwords.
 
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { sessionOf } from '../http/access.ts'
 import { Credits, Id, Success, Text, Timestamp } from '../http/schemas.ts'
@@ -9,11 +9,14 @@ import { readSessionCookie, setSessionCookie } from '../http/session-cookie.ts'
 import {
   type AccountParts,
   changePassword,
+  finishLogin,
   type LoggedIn,
   login,
   readUser,
   register,
 } from './accounts.ts'
+import { Assertion } from './factors/passkey-schemas.ts'
+import { PROOF_KINDS, requireOneProof } from './factors/proofs.ts'
 import { requestReset, requestVerification } from './mail-proofs.ts'
 import { Password, type ProofRouteParts, proofPageRoutes } from './proof-routes.ts'
 import { clientOf, closeSession, closeSessionOfToken, SESSION_LIFETIME_S } from './sessions.ts'
@@ -70,24 +73,64 @@ function credentialRoutes(app: App, parts: AuthParts): void {
   app.post(
     '/auth/login',
     {
-      config: { access: 'public', rate_limit: 'login', errors: ['invalid_credentials'] },
+      config: {
+        access: 'public',
+        rate_limit: 'login',
+        errors: ['invalid_credentials', 'second_factor_required'],
+      },
       schema: {
         tags: ['Accounts'],
         operationId: 'login',
         summary: 'Log in',
-        description: 'Opens a session of 24 hours and sets the `svc_session` cookie.',
+        description:
+          'Opens a session of 24 hours and sets the `svc_session` cookie. An account with a second factor answers 401 `second_factor_required`, whose `challenge_id` goes to /auth/login/second-factor.',
         body: Credentials,
         response: { 200: LoggedInReply },
       },
     },
     async (request, reply) => {
       const opened = await login(parts, { ...request.body, client: clientOf(request) })
-      // A cookie planted before the login must not stay good after it.
-      const planted = readSessionCookie(request)
-      if (planted !== undefined) await closeSessionOfToken(parts, planted)
+      await closePlanted(parts, request)
       return presentLogin(parts, reply, opened)
     },
   )
+  secondStepRoute(app, parts)
+}
+
+function secondStepRoute(app: App, parts: AuthParts): void {
+  app.post(
+    '/auth/login/second-factor',
+    {
+      config: { access: 'public', errors: ['invalid_credentials', 'rate_limited'] },
+      schema: {
+        tags: ['Second factor'],
+        operationId: 'login_second_factor',
+        summary: 'Log in, second step',
+        description:
+          'With `challenge_id` of `second_factor_required` and one of `totp`, `recovery_code` and `passkey`. Answers as /auth/login does. A challenge lasts 5 minutes and 5 wrong answers; codes of an app count for the account, right or wrong: 10 in 15 minutes and 50 a day.',
+        body: Type.Object({
+          challenge_id: Text({ min: 1, max: 100, examples: ['svc_challenge_Zk3v…'] }),
+          totp: Type.Optional(Text({ max: 20, examples: ['123456'] })),
+          recovery_code: Type.Optional(Text({ max: 60 })),
+          passkey: Type.Optional(Assertion),
+        }),
+        response: { 200: LoggedInReply },
+      },
+    },
+    async (request, reply) => {
+      const { challenge_id, ...proof } = request.body
+      requireOneProof(proof, PROOF_KINDS)
+      const opened = await finishLogin(parts, { challenge_id, proof, client: clientOf(request) })
+      await closePlanted(parts, request)
+      return presentLogin(parts, reply, opened)
+    },
+  )
+}
+
+/** A cookie planted before the login must not stay good after it. */
+async function closePlanted(parts: AuthParts, request: FastifyRequest): Promise<void> {
+  const planted = readSessionCookie(request)
+  if (planted !== undefined) await closeSessionOfToken(parts, planted)
 }
 
 function sessionRoutes(app: App, parts: AuthParts): void {

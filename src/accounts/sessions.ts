@@ -217,6 +217,7 @@ async function readSession(db: Db, token: string) {
     proved_at: row.proved_at,
     last_seen_at: row.last_seen_at,
     suspended_reason: row.suspended_reason,
+    has_second_factor: row.has_second_factor,
   }
   return { value, tags: [`session:${row.id}`, `account:${row.account_id}`] }
 }

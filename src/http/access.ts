@@ -94,6 +94,7 @@ export type SessionPrincipal = {
   /** As the database had it; accounts/last-seen.ts knows of later uses. */
   readonly last_seen_at: Date
   readonly suspended_reason: string | null
+  readonly has_second_factor: boolean
   /** The cookie names the session, so the reply of a write must not be one another site asked for. */
   readonly by_cookie: boolean
 }

@@ -1,5 +1,5 @@
 // The documentation: the API reference, the error pages and the document they are made from. Rendered once
-// at start, no outside asset, no script.
+// at start, no outside asset, no script. The assets of all pages are served here too.
 
 import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -8,6 +8,7 @@ import { renderError } from './error-handler.ts'
 import { type ErrorBody, renderErrors } from './errors-page.ts'
 import { asPage } from './page.ts'
 import { pageStyle } from './page-style.ts'
+import { passkeyScript } from './passkey-script.ts'
 import type { OpenApiDocument } from './reference/document.ts'
 import { renderReference } from './reference/page.ts'
 import type { App } from './server.ts'
@@ -31,6 +32,7 @@ export function docsRoutes(app: App, documentation: Documentation, public_url: s
   )
   const errors = once(() => renderErrors(errorRows(), { base_url: public_url, errorBody }))
   const style = once(() => pageStyle)
+  const script = once(() => passkeyScript)
   const document = once(() => JSON.stringify(read(documentation)))
 
   app.get('/', page, (_request, reply) => reply.redirect('/docs'))
@@ -40,6 +42,9 @@ export function docsRoutes(app: App, documentation: Documentation, public_url: s
   )
   app.get('/assets/style.css', page, (request, reply) =>
     sendCompressed(request, reply.type('text/css; charset=utf-8'), style()),
+  )
+  app.get('/assets/passkey.js', page, (request, reply) =>
+    sendCompressed(request, reply.type('text/javascript; charset=utf-8'), script()),
   )
   app.get('/openapi.json', page, (request, reply) =>
     sendCompressed(request, reply.type('application/json; charset=utf-8'), document()),

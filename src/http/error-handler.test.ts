@@ -15,7 +15,7 @@ import { type App, createHttpServer } from './server.ts'
 
 const PUBLIC_URL = 'https://svc.example'
 
-/** From the specification's table; the last two are of our own making. */
+/** From the specification's table; the last four are of our own making. */
 const STATUSES: Record<ErrorCode, number> = {
   invalid_api_key: 401,
   invalid_token: 401,
@@ -53,6 +53,8 @@ const STATUSES: Record<ErrorCode, number> = {
   gateway_timeout: 504,
   internal_error: 500,
   service_unavailable: 503,
+  second_factor_required: 401,
+  step_up_required: 403,
 }
 
 const BROKEN = statement<object>('test.broken', 'select secret_column from missing_table')

@@ -65,7 +65,15 @@ export function renderError(
   switch (context.dialect) {
     case 'openai':
       return JSON.stringify({
-        error: { code, message, type: errorType(error.status), ...told, docs_url, request_id },
+        error: {
+          code,
+          message,
+          type: errorType(error.status),
+          ...told,
+          ...error.fields,
+          docs_url,
+          request_id,
+        },
       })
     case 'anthropic':
       return JSON.stringify({

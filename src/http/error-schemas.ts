@@ -12,6 +12,17 @@ const OPTIONAL = {
     description: "The model provider's own code, such as `context_length_exceeded`.",
   },
 }
+/** Of `second_factor_required`. */
+const SECOND_FACTOR = {
+  challenge_id: { type: 'string', description: 'Of `second_factor_required`, as the next three.' },
+  factors: {
+    type: 'array',
+    items: { type: 'string', enum: ['passkey', 'totp', 'recovery_code'] },
+    description: 'What can be shown.',
+  },
+  expires_at: { type: 'string', format: 'date-time', description: 'When the challenge ends.' },
+  passkey_options: { type: 'object', description: 'For `navigator.credentials.get()`.' },
+}
 
 export const ERROR_SCHEMAS = {
   Error: {
@@ -26,6 +37,7 @@ export const ERROR_SCHEMAS = {
           message: MESSAGE,
           type: { type: 'string', examples: ['invalid_request_error'] },
           ...OPTIONAL,
+          ...SECOND_FACTOR,
           docs_url: DOCS_URL,
           request_id: REQUEST_ID,
         },

@@ -117,4 +117,21 @@ fieldset:has(input[value="none"]:checked) :is(.amount, .field-hint) { display: n
 .sums { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: 0.5rem 1rem; }
 .sums dd { font-size: 1.15rem; font-weight: 600; }
 .leave { justify-items: start; }
+/* A form that needs script stays hidden without it, whatever its layout. */
+[hidden] { display: none !important; }
+.qr { width: 14rem; max-width: 100%; height: auto; border-radius: var(--round); }
+.secret { font: 500 1rem/1.5 var(--mono); letter-spacing: 0.04em; }
+.narrow main .codes {
+  display: block;
+  padding: 1rem 1rem 1rem 3rem;
+  list-style: decimal;
+  border: 1px solid var(--edge);
+  border-radius: var(--round);
+  font: 500 0.95rem/1.5 var(--mono);
+}
+.ways { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.75rem; }
+.pages { display: flex; flex-wrap: wrap; gap: 0.6rem 1.5rem; }
+@media print {
+  .masthead, .button, .pages { display: none; }
+}
 `

@@ -6,6 +6,8 @@ import { type Html, html, renderPage } from './html.ts'
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
 const FORMS_STAY = "; form-action 'self'"
+/** Of a page that may ask for a passkey: the one script that we serve, /assets/passkey.js. */
+const OWN_SCRIPT = "; script-src 'self'"
 
 /** Whether a person asks. Programs that take anything get JSON. */
 export function wantsPage(request: FastifyRequest): boolean {
@@ -34,15 +36,14 @@ export function asPage(reply: FastifyReply): FastifyReply {
 export function sendFormPage(
   reply: FastifyReply,
   body: string,
-  options: { status?: number; returns_elsewhere?: boolean } = {},
+  options: { status?: number; returns_elsewhere?: boolean; asks_for_passkey?: boolean } = {},
 ): FastifyReply {
+  const forms = options.returns_elsewhere === true ? '' : FORMS_STAY
+  const script = options.asks_for_passkey === true ? OWN_SCRIPT : ''
   return reply
     .code(options.status ?? 200)
     .type('text/html; charset=utf-8')
-    .header(
-      'content-security-policy',
-      options.returns_elsewhere === true ? POLICY : POLICY + FORMS_STAY,
-    )
+    .header('content-security-policy', POLICY + forms + script)
     .header('x-frame-options', 'DENY')
     .header('referrer-policy', 'same-origin')
     .send(body)

@@ -16,6 +16,8 @@ export type LimitName =
   | 'recovery'
   | 'verification'
   | 'password'
+  | 'second_factor'
+  | 'second_factor_day'
   | 'funding'
   | 'oauth_token'
   | 'client_secret'
@@ -51,6 +53,13 @@ const LIBRARY_POINTS = Number.MAX_SAFE_INTEGER
 /** Wrong secrets a minute for one app from one address. */
 const CLIENT_SECRET_GUESSES = 10
 
+/**
+ * Codes of authenticator apps for one account, right or wrong. Three of a million codes are good at a time: whoever has the
+ * password and guesses all day hits one with a chance of 0.00015.
+ */
+const CODES_PER_15_MINUTES = 10
+const CODES_PER_DAY = 50
+
 export function limitsFrom(config: {
   RATE_LIMIT_PER_MINUTE: number
   REGISTER_LIMIT_PER_MINUTE: number
@@ -68,6 +77,8 @@ export function limitsFrom(config: {
     recovery: { max: config.LOGIN_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
     verification: { max: config.VERIFICATION_LIMIT_PER_HOUR, window_s: 3600, code: 'rate_limited' },
     password: { max: config.PASSWORD_LIMIT_PER_15_MINUTES, window_s: 900, code: 'rate_limited' },
+    second_factor: { max: CODES_PER_15_MINUTES, window_s: 900, code: 'rate_limited' },
+    second_factor_day: { max: CODES_PER_DAY, window_s: 86_400, code: 'rate_limited' },
     funding: { max: config.FUNDING_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
     oauth_token: { max: config.TOKEN_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
     // Wrong secrets only, so that nobody can lock an app out by guessing from elsewhere.

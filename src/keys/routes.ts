@@ -1,7 +1,7 @@
 // /developers/keys, and what a key may know about itself.
 
 import { type Static, Type } from 'typebox'
-import type { StepUpParts } from '../accounts/step-up.ts'
+import { requireRecentProof, type StepUpParts } from '../accounts/step-up.ts'
 import { keyOf, sessionOf } from '../http/access.ts'
 import {
   Id,
@@ -72,19 +72,20 @@ export function keyRoutes(
   app.post(
     '/developers/keys',
     {
-      config: { access: 'session', errors: ['not_found'] },
+      config: { access: 'session', errors: ['not_found', 'step_up_required'] },
       schema: {
         tags: ['API keys'],
         operationId: 'create_key',
         summary: 'Create a key',
         description:
-          'The secret is in this answer and nowhere else. To replace it later: `POST /developers/keys/{id}/rotate`.',
+          'The secret is in this answer and nowhere else. To replace it later: `POST /developers/keys/{id}/rotate`. A key without spend limit may need a step-up.',
         body: NewKey,
         response: { 201: IssuedKey },
       },
     },
     async (request, reply) => {
       const wanted = readRequest(request.body, parts.rate_limit_per_minute)
+      if (wanted.spend_limit_credits === null) requireRecentProof(parts, sessionOf(request))
       const { key, row } = await issueKey(parts, ownerOf(request), wanted)
       reply.code(201)
       return { key, ...presentKey(await withSpendingOf(parts, row), parts.clock.now()) }

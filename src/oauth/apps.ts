@@ -3,8 +3,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { SecurityEventKind } from '../accounts/security-log/event-kinds.ts'
 import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
+import type { StepUpParts } from '../accounts/step-up.ts'
 import { readCursor, toPage } from '../http/schemas.ts'
-import type { Clock } from '../platform/clock.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
@@ -32,10 +32,9 @@ const CLIENT_ID_PREFIX = 'svc_client_'
 const SECRET_PREFIX = 'svc_secret_'
 const HOUR_MS = 3_600_000
 
-export type AppParts = {
+export type AppParts = StepUpParts & {
   db: Db
   feed: InvalidationFeed
-  clock: Clock
   log: Log
   apps_per_account_max: number
 }

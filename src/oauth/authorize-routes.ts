@@ -3,6 +3,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { requireAccount } from '../accounts/accounts.ts'
+import { needsProof, type StepUpParts } from '../accounts/step-up.ts'
+import { sessionOf } from '../http/access.ts'
 import { sendFormPage, wantsPage } from '../http/page.ts'
 import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
@@ -22,10 +24,10 @@ import type { GrantParts } from './grants.ts'
 import { type PageParts, requireViewerForm, type Viewer, viewerOf } from './page-session.ts'
 import { type ConsentForm, renderConsent } from './pages.ts'
 import { readParameters, refusal } from './parameters.ts'
-import { loginAddress } from './sign-in-routes.ts'
+import { loginAddress, stepUpAddress } from './sign-in-routes.ts'
 import { findConnection } from './store.ts'
 
-export type AuthorizeParts = GrantParts & PageParts
+export type AuthorizeParts = GrantParts & PageParts & StepUpParts
 
 // For the documentation; the checks are in authorize.ts.
 const AuthorizeQuery = Type.Object({
@@ -169,6 +171,10 @@ async function decide(
     case 'allow': {
       const cap = readConsentCap(form)
       if (cap?.fault !== undefined) return await sendConsent(parts, reply, { asked, viewer, cap })
+      // Whatever a stolen session may do, it does not get an app to spend everything.
+      if (cap?.credits === null && needsProof(parts, sessionOf(request))) {
+        return reply.redirect(stepUpAddress(request), 303)
+      }
       const code = await approve(parts, asked, {
         account_id: viewer.account_id,
         cap: cap && capOfForm(cap),

@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { requireAccount } from '../accounts/accounts.ts'
+import { needsProof, requireRecentProof, type StepUpParts } from '../accounts/step-up.ts'
 import { sessionOf } from '../http/access.ts'
 import { sendFormPage } from '../http/page.ts'
 import {
@@ -28,7 +29,7 @@ import { type PageParts, requireViewerForm, type Viewer, viewerOf } from './page
 import { type Parameters, readParameters } from './parameters.ts'
 import { SCOPES } from './scopes.ts'
 
-export type ConnectionParts = GrantParts & PageParts
+export type ConnectionParts = GrantParts & PageParts & StepUpParts
 
 const TAGS = ['Connected apps']
 const CAP_PERIODS = ['day', 'month'] as const
@@ -76,12 +77,12 @@ export function connectionRoutes(app: App, parts: ConnectionParts): void {
   app.patch(
     '/account/connections/:client_id',
     {
-      config: { access: 'session', errors: ['not_found'] },
+      config: { access: 'session', errors: ['not_found', 'step_up_required'] },
       schema: {
         tags: TAGS,
         operationId: 'change_connection',
         summary: 'Set the spending cap of an app',
-        description: 'Holds from the next call on. `null` is no cap.',
+        description: 'Holds from the next call on. `null` is no cap, and may need a step-up.',
         params: ClientParams,
         body: Type.Object({
           cap_credits: Nullable(
@@ -98,6 +99,7 @@ export function connectionRoutes(app: App, parts: ConnectionParts): void {
     async (request) => {
       const { cap_credits, cap_period } = request.body
       const credits = cap_credits === null ? null : BigInt(cap_credits)
+      if (credits === null) requireRecentProof(parts, sessionOf(request))
       const cap = { cap_credits: credits, cap_period }
       await setOwnCap(parts, owner(request), { cap, actor: actorOf(request) })
       return { success: true as const }
@@ -149,6 +151,9 @@ function connectionPages(app: App, parts: ConnectionParts): void {
       if (cap.fault !== undefined) {
         const fault = { client_id, usd, text: cap.fault }
         return await showConnections(parts, reply, { viewer, fault })
+      }
+      if (cap.credits === null && needsProof(parts, sessionOf(request))) {
+        return reply.redirect('/oauth/step-up?for=connections', 303)
       }
       const change = { cap: capOfForm(cap), actor: actorOf(request) }
       await setOwnCap(parts, { account_id: viewer.account_id, client_id }, change)

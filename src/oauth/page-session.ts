@@ -14,6 +14,10 @@ const VISITOR_COOKIE = 'svc_pre'
 const VISITOR_PATTERN = /^[A-Za-z0-9_-]{43}$/
 const VISITOR_MAX_AGE_S = 3600
 
+/** The second step of a sign-in that is under way. */
+const CHALLENGE_COOKIE = 'svc_challenge'
+const CHALLENGE_MAX_AGE_S = 300
+
 export type PageParts = { clock: Clock; public_url: string; secure_cookies: boolean }
 
 export type Viewer = {
@@ -46,6 +50,20 @@ export function proveVisit(parts: PageParts, request: FastifyRequest, reply: Fas
 
 export function requireVisit(parts: PageParts, request: FastifyRequest, csrf: unknown): void {
   requireProof(parts, request, { csrf, secret: readVisitor(request), subject: 'visit' })
+}
+
+/** An empty id takes it away. */
+export function setChallengeCookie(parts: PageParts, reply: FastifyReply, id: string): void {
+  const secure = parts.secure_cookies ? '; Secure' : ''
+  const max_age_s = id === '' ? 0 : CHALLENGE_MAX_AGE_S
+  reply.header(
+    'set-cookie',
+    `${CHALLENGE_COOKIE}=${id}; Path=/oauth; Max-Age=${max_age_s}; HttpOnly; SameSite=Lax${secure}`,
+  )
+}
+
+export function readChallengeCookie(request: FastifyRequest): string | undefined {
+  return readCookie(request, CHALLENGE_COOKIE)
 }
 
 export function requireViewerForm(

@@ -23,6 +23,7 @@ import {
   proveVisit,
   requireViewerForm,
   requireVisit,
+  setChallengeCookie,
   viewerOf,
 } from './page-session.ts'
 import { type CredentialsForm, renderCredentials } from './pages.ts'
@@ -63,6 +64,11 @@ export function loginAddress(request: FastifyRequest): string {
   return query === '' ? '/oauth/login' : `/oauth/login?${query}`
 }
 
+/** Of the page that asks again who it is, and comes back to what was asked. */
+export function stepUpAddress(request: FastifyRequest): string {
+  return `/oauth/step-up?${carriedQuery(request)}`
+}
+
 type Exchange = { request: FastifyRequest; reply: FastifyReply }
 
 async function showForm(
@@ -93,12 +99,26 @@ async function enter(parts: SignInParts, kind: Kind, exchange: Exchange): Promis
     const opened = await ENTRANCES[kind](parts, { email, password, client: clientOf(request) })
     return await openSessionOnPage(parts, exchange, opened)
   } catch (error) {
-    if (!(error instanceof ApiError) || !isAboutTheForm(error)) throw error
+    if (!(error instanceof ApiError)) throw error
+    if (error.code === 'second_factor_required') return askSecondStep(parts, exchange, error)
+    if (!isAboutTheForm(error)) throw error
     return await showForm(parts, kind, { request, reply }, { email, error })
   }
 }
 
-async function openSessionOnPage(
+/** The second step is a page of its own, so that it can be loaded again without the password. */
+function askSecondStep(
+  parts: SignInParts,
+  { request, reply }: Exchange,
+  { fields }: ApiError,
+): FastifyReply {
+  const challenge_id = fields?.['challenge_id']
+  setChallengeCookie(parts, reply, typeof challenge_id === 'string' ? challenge_id : '')
+  const query = carriedQuery(request)
+  return reply.redirect(`/oauth/second-factor${query === '' ? '' : `?${query}`}`, 303)
+}
+
+export async function openSessionOnPage(
   parts: SignInParts,
   { request, reply }: Exchange,
   opened: LoggedIn,
@@ -151,7 +171,7 @@ function logoutRoute(app: App, parts: SignInParts): void {
 }
 
 /** The query of the page, without the wish that signing in has fulfilled. */
-function carriedQuery(request: FastifyRequest): string {
+export function carriedQuery(request: FastifyRequest): string {
   const start = request.url.indexOf('?')
   const query = new URLSearchParams(start < 0 ? '' : request.url.slice(start + 1))
   query.delete('prompt')

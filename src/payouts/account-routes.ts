@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox'
 import { clientOf } from '../accounts/sessions.ts'
+import { needsProof, requireRecentProof, type StepUpParts } from '../accounts/step-up.ts'
 import { type RoutePolicy, sessionOf } from '../http/access.ts'
 import { renderNotice, sendPage } from '../http/page.ts'
 import { Nullable } from '../http/schemas.ts'
@@ -24,7 +25,8 @@ export const PAYOUT_POLICY = {
   denied: 'unauthorized',
 } as const satisfies RoutePolicy
 
-const PROCESSOR_ERRORS = ['stripe_error', 'provider_misconfigured'] as const
+/** What leads to where the money goes needs a recent proof. */
+const GUARDED_ERRORS = ['stripe_error', 'provider_misconfigured', 'step_up_required'] as const
 
 const OnboardingUrl = Type.String({
   description: 'A page of the processor. Opens once, for a few minutes.',
@@ -48,11 +50,11 @@ const Status = Type.Object({
   disabled_reason: Type.Optional(Nullable(Type.String({ examples: ['rejected.fraud'] }))),
 })
 
-export function payoutAccountRoutes(app: App, parts: PayoutAccountParts): void {
+export function payoutAccountRoutes(app: App, parts: PayoutAccountParts & StepUpParts): void {
   app.post(
     '/developers/connect/onboard',
     {
-      config: { ...PAYOUT_POLICY, errors: ['already_connected', ...PROCESSOR_ERRORS] },
+      config: { ...PAYOUT_POLICY, errors: ['already_connected', ...GUARDED_ERRORS] },
       schema: {
         tags: TAGS,
         operationId: 'start_onboarding',
@@ -63,6 +65,7 @@ export function payoutAccountRoutes(app: App, parts: PayoutAccountParts): void {
       },
     },
     async (request, reply) => {
+      requireRecentProof(parts, sessionOf(request))
       const started = await startOnboarding(parts, {
         ...sessionOf(request),
         client: clientOf(request),
@@ -74,7 +77,7 @@ export function payoutAccountRoutes(app: App, parts: PayoutAccountParts): void {
   app.post(
     '/developers/connect/onboard/refresh',
     {
-      config: { ...PAYOUT_POLICY, errors: ['not_found', ...PROCESSOR_ERRORS] },
+      config: { ...PAYOUT_POLICY, errors: ['not_found', ...GUARDED_ERRORS] },
       schema: {
         tags: TAGS,
         operationId: 'refresh_onboarding',
@@ -82,7 +85,10 @@ export function payoutAccountRoutes(app: App, parts: PayoutAccountParts): void {
         response: { 200: Type.Object({ onboarding_url: OnboardingUrl }) },
       },
     },
-    (request) => continueOnboarding(parts, sessionOf(request).account_id),
+    (request) => {
+      requireRecentProof(parts, sessionOf(request))
+      return continueOnboarding(parts, sessionOf(request).account_id)
+    },
   )
   app.get(
     '/developers/connect/status',
@@ -104,7 +110,7 @@ export function payoutAccountRoutes(app: App, parts: PayoutAccountParts): void {
     {
       config: {
         ...PAYOUT_POLICY,
-        errors: ['onboarding_incomplete', 'not_found', ...PROCESSOR_ERRORS],
+        errors: ['onboarding_incomplete', 'not_found', ...GUARDED_ERRORS],
       },
       schema: {
         tags: TAGS,
@@ -120,13 +126,16 @@ export function payoutAccountRoutes(app: App, parts: PayoutAccountParts): void {
         },
       },
     },
-    (request) => openDashboard(parts, sessionOf(request).account_id),
+    (request) => {
+      requireRecentProof(parts, sessionOf(request))
+      return openDashboard(parts, sessionOf(request).account_id)
+    },
   )
   wayBackRoutes(app, parts)
 }
 
 /** Where the processor's pages send people. */
-function wayBackRoutes(app: App, parts: PayoutAccountParts): void {
+function wayBackRoutes(app: App, parts: PayoutAccountParts & StepUpParts): void {
   app.get(
     '/developers/connect/return',
     { config: { access: 'public', page: true }, schema: { hide: true } },
@@ -145,6 +154,9 @@ function wayBackRoutes(app: App, parts: PayoutAccountParts): void {
     '/developers/connect/refresh',
     { config: { ...PAYOUT_POLICY, page: true }, schema: { hide: true } },
     async (request, reply) => {
+      if (needsProof(parts, sessionOf(request))) {
+        return reply.redirect('/oauth/step-up?for=payouts', 302)
+      }
       const { onboarding_url } = await continueOnboarding(parts, sessionOf(request).account_id)
       return reply.redirect(onboarding_url, 303)
     },

@@ -100,6 +100,13 @@ export const ERRORS = {
     explanation:
       'Login failed, or the current password given to change it is wrong. We do not say which part.',
   },
+  second_factor_required: {
+    status: 401,
+    message: 'The password is right; a second factor is needed.',
+    hint: 'Send `challenge_id` and one of `factors` to POST /auth/login/second-factor.',
+    explanation:
+      'The account has a second factor. Beside the usual fields, `error` has `challenge_id`, `factors` (`passkey`, `totp`, `recovery_code`), `expires_at` and, where there is a passkey, `passkey_options`. The challenge lasts 5 minutes and 5 wrong answers.',
+  },
   invalid_client: {
     status: 401,
     message: 'The client credentials are not valid.',
@@ -117,6 +124,13 @@ export const ERRORS = {
     message: 'This is not allowed.',
     explanation:
       'The request is understood but refused: an OAuth client of another developer, a write made with a cookie from another site, a key that its owner limited to other endpoints or addresses, or an account or app that the operator has suspended; the message then has the reason.',
+  },
+  step_up_required: {
+    status: 403,
+    message: 'This needs a fresh proof that it is you.',
+    hint: 'Send your password, a code or a passkey to POST /auth/step-up, then try again within 15 minutes.',
+    explanation:
+      'What could cost the owner of an account dearly needs a proof of the last 15 minutes: signing in is one, POST /auth/step-up another. `STEP_UP` says for which accounts.',
   },
   insufficient_scope: {
     status: 403,
@@ -254,6 +268,8 @@ export type ApiErrorOptions = {
   headers?: Record<string, string>
   /** What Anthropic's clients match on, in the place where they look for it. */
   details?: Readonly<Record<string, unknown>>
+  /** Fields of `error` that go with this code only, in our own envelope. */
+  fields?: Readonly<Record<string, unknown>>
 }
 
 /** The one way to refuse a request. */
@@ -266,6 +282,7 @@ export class ApiError extends Error {
   readonly detail: string | undefined
   readonly headers: Record<string, string>
   readonly details: Readonly<Record<string, unknown>> | undefined
+  readonly fields: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
     const entry = errorEntry(code)
@@ -279,5 +296,6 @@ export class ApiError extends Error {
     this.detail = options.detail
     this.headers = { ...options.headers }
     this.details = options.details
+    this.fields = options.fields
   }
 }

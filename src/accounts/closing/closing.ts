@@ -14,7 +14,7 @@ import { queueNotice } from '../notices.ts'
 import { callOffProofs, lockAccount } from '../proof-store.ts'
 import { recordSecurityEvent } from '../security-log/security-log.ts'
 import { type Client, closeSessions } from '../sessions.ts'
-import { requireRecentProof } from '../step-up.ts'
+import { requireFreshProof } from '../step-up.ts'
 import { deleteAccount, listClosed, setClosing } from './store.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -49,7 +49,7 @@ export async function closeAccount(
   session: SessionPrincipal,
   client: Client,
 ): Promise<Closing> {
-  requireRecentProof(parts, session)
+  requireFreshProof(parts, session)
   const { account_id, session_id } = session
   const at = parts.clock.now()
   const closes_at = new Date(at.getTime() + DAYS_TO_COME_BACK * DAY_MS)

@@ -10,7 +10,7 @@ import { MAIL_TOKENS, type ProofParts, readProof, takeProof } from '../mail-proo
 import { callOffProofs, lockAccount } from '../proof-store.ts'
 import { recordSecurityEvent } from '../security-log/security-log.ts'
 import type { Client } from '../sessions.ts'
-import { requireRecentProof } from '../step-up.ts'
+import { requireFreshProof } from '../step-up.ts'
 import {
   confirmEmailChange,
   deleteEmailChange,
@@ -30,7 +30,7 @@ export async function askEmailChange(
   session: SessionPrincipal,
   given: { new_email: string; client: Client },
 ): Promise<void> {
-  requireRecentProof(parts, session)
+  requireFreshProof(parts, session)
   const { account_id, session_id } = session
   const new_email = requireEmail(given.new_email, 'new_email')
   // A mail to any address that somebody names must not be had without end.
