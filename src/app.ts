@@ -54,6 +54,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     ...parts,
     public_url,
     welcome_credits: config.WELCOME_CREDITS,
+    verified_credits: config.VERIFIED_CREDITS,
     secure_cookies: public_url.startsWith('https:'),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
   }
@@ -70,7 +71,12 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   protocolRoutes(app, account_parts)
   connectionRoutes(app, account_parts)
   walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts, request) })
-  fundingRoutes(app, { ...parts, readLinkedUser, readConnectedUser })
+  fundingRoutes(app, {
+    ...parts,
+    promotional_credits: config.PROMOTIONAL_CREDITS,
+    readLinkedUser,
+    readConnectedUser,
+  })
   const webhook_parts = {
     ...parts,
     url_rules: parts.webhook_client.rules,

@@ -8,6 +8,7 @@ import type { Db, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import { digestSecret, mintId, mintSecret } from '../platform/tokens.ts'
+import { grantVerifiedCredits } from '../wallet/postings.ts'
 import { emailKey, requireAccount } from './accounts.ts'
 import { hashPassword, requireStrongPassword } from './passwords.ts'
 import { closeSessions } from './sessions.ts'
@@ -35,6 +36,7 @@ export type ProofParts = {
   limits: RateLimits
   /** Wakes the sender in this process, if there is one. */
   wakeMailSender: () => void
+  verified_credits: bigint
 }
 
 export async function requestVerification(
@@ -60,6 +62,7 @@ export async function verifyEmail(parts: ProofParts, token: string): Promise<voi
   await parts.db.transaction(async (tx) => {
     const proof = await takeProof(tx, { token, purpose: 'verify_email', now })
     await markEmailVerified(tx, { ...proof, at: now })
+    await grantVerifiedCredits(tx, { ...proof, amount: parts.verified_credits, at: now })
   })
 }
 
@@ -77,6 +80,7 @@ export async function resetPassword(
     // Older links must not outlive the password they were asked for.
     await deleteMailTokens(tx, proof.account_id, 'reset_password')
     await markEmailVerified(tx, { ...proof, at: now })
+    await grantVerifiedCredits(tx, { ...proof, amount: parts.verified_credits, at: now })
     await closeSessions(parts.feed, tx, { account_id: proof.account_id, except_id: null })
   })
 }
