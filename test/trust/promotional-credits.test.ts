@@ -194,7 +194,9 @@ class History {
     await this.give({ kind: 'grant', wallet, amount: gift })
     if (end === 'won') {
       const { promotional, frozen } = kept
-      await db.transaction((tx) => releaseDisputed(tx, { ...reversal, promotional, amount: frozen }))
+      await db.transaction((tx) =>
+        releaseDisputed(tx, { ...reversal, promotional, amount: frozen }),
+      )
       return this.giveBack(wallet, { taken: frozen, free })
     }
     const lost = await db.transaction((tx) => takeDisputed(tx, { ...reversal, ...kept }))
@@ -305,7 +307,10 @@ describe('promotional credits', () => {
   })
 
   it('are never transferred, whatever calls and transfers on two connections do at once', async () => {
-    const ledger = await makeLedger(url, { promotional_credits: 'spend_only', hold_wait_ms: 30_000 })
+    const ledger = await makeLedger(url, {
+      promotional_credits: 'spend_only',
+      hold_wait_ms: 30_000,
+    })
     for (let race = 0; race < RACES; race++) {
       const [from, to] = await makeWallets(db, 2, 1_000n)
       assert.ok(from && to)
