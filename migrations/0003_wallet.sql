@@ -30,6 +30,8 @@ end $$;
 create table wallet (
   posted bigint not null,
   held bigint not null,
+  -- The part of posted that nobody paid for.
+  promotional bigint not null default 0,
   seq bigint not null,
   opened_at timestamptz not null,
   -- Time never goes backwards within a wallet, so its lines of a month are one stretch of its chain.
@@ -42,6 +44,7 @@ create table wallet (
   constraint wallet_is_never_negative check (posted >= 0),
   constraint wallet_held_is_never_negative check (held >= 0),
   constraint wallet_held_is_covered check (held <= posted),
+  constraint wallet_promotional_is_covered check (promotional >= 0 and promotional <= posted),
   constraint wallet_fits_json check (posted <= 9007199254740991)
 -- Room on the page and no index on what changes: updates stay heap-only.
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
@@ -88,13 +91,15 @@ create table gateway_node (
   node_id uuid primary key
 ) with (fillfactor = 50);
 
--- Accounts: wallet (owner = wallet), transit (owner = transfer), dev_payable (owner = developer), revenue, promo,
--- external, write_off, disputed (owner = top-up), forfeited (what was left in deleted accounts), and those of the payouts. Only wallets have a balance row, so no second
--- row is hot.
+-- Accounts: wallet (owner = wallet), transit (owner = transfer), dev_payable (owner = developer), dev_promotional (the
+-- same, earned with promotional credits and never paid out), revenue, promo, external, write_off, disputed (owner =
+-- top-up), forfeited (what was left in deleted accounts), and those of the payouts. Only wallets have a balance row, so no
+-- second row is hot.
 create type journal_account as enum ('wallet', 'transit', 'dev_payable', 'revenue', 'promo', 'external',
-  'write_off', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding', 'disputed', 'forfeited');
+  'write_off', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding', 'disputed', 'forfeited', 'dev_promotional');
 create type journal_kind as enum ('usage', 'welcome', 'grant', 'topup', 'transfer_out', 'transfer_in', 'refund',
-  'refund_failed', 'dispute', 'dispute_won', 'dispute_lost', 'dispute_reinstated', 'payout_claim', 'payout_paid', 'payout_failed', 'payout_reversed', 'closure');
+  'refund_failed', 'dispute', 'dispute_won', 'dispute_lost', 'dispute_reinstated', 'payout_claim', 'payout_paid',
+  'payout_failed', 'payout_reversed', 'closure', 'verified', 'paid_grant');
 create type billing_mode as enum ('developer', 'user');
 create type usage_state as enum ('settled', 'late');
 -- Where a call came in: the template of its route.
@@ -114,6 +119,8 @@ create table journal (
   amount bigint not null,
   wallet_seq bigint,
   balance_after bigint,
+  -- How much of balance_after nobody paid for.
+  promotional_after bigint,
   account journal_account not null,
   kind journal_kind not null,
   bucket smallint not null,
@@ -126,9 +133,10 @@ create table journal (
   constraint journal_wallet_line_is_whole check (
     (account = 'wallet') = (wallet_seq is not null)
     and (account = 'wallet') = (balance_after is not null)
+    and (account = 'wallet') = (promotional_after is not null)
     and (account <> 'wallet' or owner is not null)
   ),
-  constraint journal_wallet_is_never_negative check (balance_after >= 0)
+  constraint journal_wallet_is_never_negative check (promotional_after >= 0 and promotional_after <= balance_after)
 ) partition by range (at);
 
 -- What a model cost when it was called: once for each list, however many calls are charged by it.
@@ -145,6 +153,8 @@ create table usage_event (
   cost_credits bigint not null,
   markup_credits bigint not null,
   shortfall_credits bigint not null,
+  -- How much of credits_used nobody paid for.
+  promotional_credits bigint not null,
   balance_before bigint not null,
   balance_after bigint not null,
   input_tokens integer not null,
@@ -182,6 +192,7 @@ create table usage_event (
   details jsonb,
   constraint usage_event_adds_up check (
     balance_before - credits_used = balance_after and credits_used >= 0 and balance_after >= 0
+    and promotional_credits >= 0 and promotional_credits <= credits_used
   ),
   constraint usage_event_time_is_of_id check (at = id_time(id)),
   constraint usage_event_bucket_is_of_wallet check (bucket = wallet_bucket(wallet_id))
@@ -220,8 +231,8 @@ create table failed_call (
 create index failed_call_by_wallet on failed_call (wallet_id, at);
 create index failed_call_by_developer on failed_call (developer_id, at) where developer_id <> wallet_id;
 
--- The markup of a call, until a payout takes it. The bucket is the payer's. A call has one because it has one usage row:
--- the id has no index here.
+-- The markup of a call, until a payout takes it. The bucket is the payer's. A call has one of each kind at most, payable
+-- and not, because it has one usage row: the id has no index here.
 create table developer_earning (
   amount bigint not null,
   usage_at timestamptz not null,
@@ -471,6 +482,7 @@ create table ledger_seal_part (
 -- Where each wallet with a posting in the month stood at its end. A wallet's last row is what its next line follows.
 create table wallet_seal (
   balance bigint not null,
+  promotional bigint not null,
   seq bigint not null,
   month date not null,
   bucket smallint not null,
@@ -518,6 +530,14 @@ create table ledger_turn (
 );
 insert into ledger_turn (job, turn, taken_at) values ('audit', 0, '-infinity');
 
+-- Who was given the credits for a verified address. Kept for ever: the posting itself may be in an archive.
+create table verified_grant (
+  granted_at timestamptz not null,
+  bucket smallint not null,
+  wallet_id uuid not null,
+  primary key (bucket, wallet_id)
+);
+
 -- What a caller says about a call beside its money; the names are those of usage_event.
 create type usage_description as (
   developer_id uuid, key_id uuid, billing_mode billing_mode, model text, client_id text, external_user_id text,
@@ -547,13 +567,19 @@ create type settle_item as (
 -- What became of a settle_item. `state` is that of settle_batch, or repeated_settled and repeated_late.
 create type settle_outcome as (
   state text, charged bigint, shortfall bigint, balance_before bigint, balance_after bigint, wallet_seq bigint,
-  posted_at timestamptz, released bigint
+  posted_at timestamptz, released bigint,
+  -- Of the charge, and of the balance after it: what nobody paid for.
+  promotional bigint, promotional_after bigint
 );
 
 -- A movement of credits other than usage.
 create type posting_item as (
   bucket smallint, tx uuid, wallet_id uuid, amount bigint, kind journal_kind, counter_account journal_account,
-  counter_owner uuid, description text, event jsonb
+  counter_owner uuid, description text, event jsonb,
+  -- Into the wallet: how much of the amount nobody paid for. Null: nothing.
+  promotional bigint,
+  -- Out of the wallet: whether promotional credits have to stay.
+  leaves_promotional boolean
 );
 
 -- A spend limit that binds an item of the batch, by the item's place. Those of one item stand side by side.

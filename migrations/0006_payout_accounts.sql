@@ -76,11 +76,14 @@ create table topup_refund (
   -- What it asked back of the top-up, and what of that the wallet had.
   credits bigint not null,
   taken_credits bigint not null,
+  -- How much of that was promotional: it comes back as what it was.
+  taken_promotional bigint not null,
   state text not null,
   noted_at timestamptz not null,
   failed_at timestamptz,
   constraint topup_refund_state_is_known check (state in ('done', 'failed')),
-  constraint topup_refund_taken_fits check (taken_credits between 0 and credits)
+  constraint topup_refund_taken_fits check (taken_credits between 0 and credits),
+  constraint topup_refund_promotional_fits check (taken_promotional between 0 and taken_credits)
 );
 create index topup_refund_by_topup on topup_refund (topup_id);
 
@@ -93,6 +96,8 @@ create table topup_dispute (
   frozen_credits bigint not null,
   -- Of a lost one: what the wallet gave. It is given back if the bank changes its mind.
   taken_credits bigint not null default 0,
+  -- How much of what is frozen or taken was promotional: it comes back as what it was.
+  taken_promotional bigint not null,
   -- What came back after it was lost. Less than the whole is for an operator to divide.
   reinstated_cents bigint not null default 0,
   state text not null,
@@ -100,7 +105,9 @@ create table topup_dispute (
   closed_at timestamptz,
   constraint topup_dispute_state_is_known check (state in ('open', 'won', 'lost')),
   constraint topup_dispute_frozen_fits check (frozen_credits between 0 and credits),
-  constraint topup_dispute_taken_fits check (taken_credits between 0 and credits)
+  constraint topup_dispute_taken_fits check (taken_credits between 0 and credits),
+  constraint topup_dispute_promotional_fits check (
+    taken_promotional between 0 and greatest(frozen_credits, taken_credits))
 );
 create index topup_dispute_by_topup on topup_dispute (topup_id);
 

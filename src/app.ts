@@ -71,6 +71,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     welcome_credits: config.WELCOME_CREDITS,
     password_policy: config.PASSWORD_POLICY,
     endAccess: accessEnder(parts),
+    verified_credits: config.VERIFIED_CREDITS,
     secure_cookies: public_url.startsWith('https:'),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
   }
@@ -97,7 +98,12 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   connectionRoutes(app, account_parts)
   sessionPageRoutes(app, account_parts)
   walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts, request) })
-  fundingRoutes(app, { ...parts, readLinkedUser, readConnectedUser })
+  fundingRoutes(app, {
+    ...parts,
+    promotional_credits: config.PROMOTIONAL_CREDITS,
+    readLinkedUser,
+    readConnectedUser,
+  })
   const webhook_parts = {
     ...parts,
     url_rules: parts.webhook_client.rules,

@@ -123,6 +123,7 @@ function composeCalls({ config, log, database_url }: ComposeOptions, parts: Call
   const call_ledger = new CallLedger({
     url: database_url,
     folder: path.join(config.DATA_DIR, 'unposted'),
+    promotional_credits: config.PROMOTIONAL_CREDITS,
     log,
     metrics,
     onSettled: event_wake.wake,

@@ -17,6 +17,8 @@ const DEFAULTS = {
   WORKERS: 1,
   WORKER_PORT: 8081,
   WELCOME_CREDITS: 1_000_000n,
+  VERIFIED_CREDITS: 0n,
+  PROMOTIONAL_CREDITS: 'as_money',
   RATE_LIMIT_PER_MINUTE: 100,
   REGISTER_LIMIT_PER_MINUTE: 3,
   LOGIN_LIMIT_PER_MINUTE: 5,
@@ -87,6 +89,23 @@ describe('a setting that is not set', () => {
     const both = { PORT: '9000', PUBLIC_URL: 'https://svc.example.com' }
     assert.equal(loadConfig(both).PUBLIC_URL, 'https://svc.example.com')
   })
+})
+
+test('in live mode new accounts get little, and what nobody paid for can only be spent, unless told otherwise', () => {
+  const { WELCOME_CREDITS, VERIFIED_CREDITS, PROMOTIONAL_CREDITS } = loadConfig({
+    SVC_MODE: 'live',
+  })
+  assert.deepEqual(
+    [WELCOME_CREDITS, VERIFIED_CREDITS, PROMOTIONAL_CREDITS],
+    [100n, 0n, 'spend_only'],
+  )
+  const told = loadConfig({
+    SVC_MODE: 'live',
+    WELCOME_CREDITS: '7',
+    PROMOTIONAL_CREDITS: 'as_money',
+  })
+  assert.deepEqual([told.WELCOME_CREDITS, told.PROMOTIONAL_CREDITS], [7n, 'as_money'])
+  assertRefused('PROMOTIONAL_CREDITS', 'money', /spend_only/)
 })
 
 test('successors serve retired models in live mode unless they are switched off, in sandbox mode if switched on', () => {

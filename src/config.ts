@@ -9,6 +9,7 @@ import {
   limit,
   networks,
   optionalChoice,
+  optionalCredits,
   optionalText,
   percent,
   type Setting,
@@ -16,6 +17,7 @@ import {
   text,
   url,
 } from './setting-kinds.ts'
+import { PROMOTIONAL_CREDITS, type PromotionalCredits } from './wallet/promotional.ts'
 
 const SETTINGS = {
   PORT: integer({
@@ -73,9 +75,15 @@ const SETTINGS = {
     secret: true,
     doc: 'Redis or Valkey: rate limits shared by all processes. Without it each process counts alone.',
   }),
-  WELCOME_CREDITS: credits({
-    fallback: 1_000_000n,
-    doc: 'Credits of a new account (1,000,000 = $1).',
+  WELCOME_CREDITS: optionalCredits({
+    doc: 'Credits of a new account (1,000,000 = $1). Default: 1000000 in sandbox mode, 100 in live mode.',
+  }),
+  VERIFIED_CREDITS: credits({
+    fallback: 0n,
+    doc: 'Credits that an account gets once, when its address is verified.',
+  }),
+  PROMOTIONAL_CREDITS: optionalChoice(PROMOTIONAL_CREDITS, {
+    doc: 'What credits are that nobody paid for. spend_only: they pay for calls, cannot be transferred, and a markup that they pay is never paid out. as_money: what other credits are. The same in every process. Default: spend_only in live mode, as_money in sandbox mode.',
   }),
   RATE_LIMIT_PER_MINUTE: limit({
     fallback: 100,
@@ -214,11 +222,17 @@ type Values = {
     : never
 }
 
-export type Config = Omit<
-  Values,
-  'PUBLIC_URL' | 'MODEL_SUCCESSORS' | 'PASSWORD_POLICY' | 'STEP_UP'
-> & {
+type DefaultByMode =
+  | 'MODEL_SUCCESSORS'
+  | 'PASSWORD_POLICY'
+  | 'PROMOTIONAL_CREDITS'
+  | 'STEP_UP'
+  | 'WELCOME_CREDITS'
+
+export type Config = Omit<Values, 'PUBLIC_URL' | DefaultByMode> & {
   readonly PUBLIC_URL: string
+  readonly WELCOME_CREDITS: bigint
+  readonly PROMOTIONAL_CREDITS: PromotionalCredits
   readonly MODEL_SUCCESSORS: 'on' | 'off'
   readonly PASSWORD_POLICY: 'length' | 'common'
   readonly STEP_UP: 'always' | 'with_second_factor'
@@ -237,11 +251,14 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   const config = values as Values
   requireTwoPorts(config)
   requireTopupRange(config)
+  const is_live = config.SVC_MODE === 'live'
   return {
     ...config,
-    MODEL_SUCCESSORS: config.MODEL_SUCCESSORS ?? (config.SVC_MODE === 'live' ? 'on' : 'off'),
-    PASSWORD_POLICY: config.PASSWORD_POLICY ?? (config.SVC_MODE === 'live' ? 'common' : 'length'),
-    STEP_UP: config.STEP_UP ?? (config.SVC_MODE === 'live' ? 'always' : 'with_second_factor'),
+    WELCOME_CREDITS: config.WELCOME_CREDITS ?? (is_live ? 100n : 1_000_000n),
+    PROMOTIONAL_CREDITS: config.PROMOTIONAL_CREDITS ?? (is_live ? 'spend_only' : 'as_money'),
+    MODEL_SUCCESSORS: config.MODEL_SUCCESSORS ?? (is_live ? 'on' : 'off'),
+    PASSWORD_POLICY: config.PASSWORD_POLICY ?? (is_live ? 'common' : 'length'),
+    STEP_UP: config.STEP_UP ?? (is_live ? 'always' : 'with_second_factor'),
     PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/+$/, ''),
   }
 }

@@ -62,6 +62,11 @@ export function credits(options: { fallback: bigint; doc: string }): Setting<big
   }
 }
 
+export function optionalCredits(options: { doc: string }): Setting<bigint | undefined> {
+  const { allowed, parse } = credits({ ...options, fallback: 0n })
+  return { ...options, fallback: undefined, allowed, parse }
+}
+
 export function text(options: { fallback: string; doc: string }): Setting<string> {
   return { ...options, allowed: 'text', parse: (given) => given }
 }

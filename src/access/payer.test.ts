@@ -20,6 +20,7 @@ test('a developer key reads the developer’s own wallet', async () => {
     balance: 1000,
     held: 0,
     available: 1000,
+    promotional: 1000,
     billing_mode: 'developer',
   })
 })

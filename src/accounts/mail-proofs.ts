@@ -9,6 +9,7 @@ import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import { digestSecret, mintId, mintSecret } from '../platform/tokens.ts'
+import { grantVerifiedCredits } from '../wallet/postings.ts'
 import { requireAccount, requirePassword } from './accounts.ts'
 import { emailKey } from './email-address.ts'
 import { deleteFactorsOfAccount } from './factors/store.ts'
@@ -57,6 +58,7 @@ export type ProofParts = PasswordRules & {
   endAccess: EndAccess
   /** Wakes the sender in this process, if there is one. */
   wakeMailSender: () => void
+  verified_credits: bigint
 }
 
 export async function requestVerification(
@@ -207,6 +209,7 @@ async function confirmAddress(
   const at = parts.clock.now()
   if (!(await markEmailVerified(tx, { account_id, email, at }))) return
   await recordSecurityEvent(parts, tx, { account_id, kind: 'email_verified', at, client })
+  await grantVerifiedCredits(tx, { account_id, amount: parts.verified_credits, at })
 }
 
 async function queueMail(

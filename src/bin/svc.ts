@@ -39,7 +39,9 @@ type Command = {
   summary: string
   /** Reads its own options, --help among them. */
   takes_options?: true
-  run(args: readonly string[]): Promise<void>
+  /** Options without a value that it knows. */
+  flags?: readonly string[]
+  run(args: readonly string[], given?: Readonly<Record<string, unknown>>): Promise<void>
 }
 
 const LIMIT_MAX = 1_000_000
@@ -76,9 +78,11 @@ const COMMANDS: Record<string, Command> = {
     },
   },
   grant: {
-    usage: 'svc grant <email> <credits> [<grant id>]',
-    summary: 'Give credits to an account (1,000,000 = $1). The same grant id gives once.',
-    async run([email, credits, grant_id]) {
+    usage: 'svc grant <email> <credits> [<grant id>] [--paid]',
+    summary:
+      'Give credits to an account (1,000,000 = $1): promotional, or with --paid such that were paid for elsewhere. The same grant id gives once.',
+    flags: ['paid'],
+    async run([email, credits, grant_id], given) {
       if (email === undefined || credits === undefined)
         throw new UsageError('two arguments are needed')
       const amount = BigInt(requireInteger(credits, { min: 1, max: Number.MAX_SAFE_INTEGER }))
@@ -91,8 +95,9 @@ const COMMANDS: Record<string, Command> = {
         // Said first: whoever is cut off can repeat it without giving twice.
         print(`grant ${id}`)
         const description = 'Granted by the operator'
-        const grant = { id, account_id: account.id, amount, description }
-        const details = { grant_id: id, credits: amount.toString() }
+        const is_paid = given?.['paid'] === true
+        const grant = { id, account_id: account.id, amount, is_paid, description }
+        const details = { grant_id: id, credits: amount.toString(), is_paid }
         const posted = await parts.db.transaction(async (tx) => {
           const act = { who: systemUser(), act: 'grant', subject: email, details }
           await recordAct(parts.clock, tx, act)
@@ -170,10 +175,13 @@ async function main(argv: readonly string[]): Promise<void> {
     const { values, positionals } = parseArgs({
       args: [...rest],
       allowPositionals: true,
-      options: { help: { type: 'boolean', short: 'h' } },
+      options: {
+        help: { type: 'boolean', short: 'h' },
+        ...Object.fromEntries((command.flags ?? []).map((flag) => [flag, { type: 'boolean' }])),
+      },
     })
     if (values.help) return print(`${command.usage}\n\n${command.summary}`)
-    await command.run(positionals)
+    await command.run(positionals, values)
   } catch (error) {
     if (!(error instanceof UsageError || isArgumentFault(error))) throw error
     throw new UsageError(`${error.message}\nusage: ${command.usage}`)

@@ -11,6 +11,7 @@ import type { Db, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { CREDITS_MAX } from '../platform/money.ts'
 import type { IdempotentAnswer } from '../wallet/idempotency.ts'
+import type { PromotionalCredits } from '../wallet/promotional.ts'
 import { creditUser, type FundedUser } from './transfers.ts'
 
 const Funding = Type.Object({
@@ -43,6 +44,7 @@ export type FundingParts = {
   db: Db
   clock: Clock
   limits: RateLimits
+  promotional_credits: PromotionalCredits
   /** Both throw `user_not_found`; asked inside the transaction that moves the credits. */
   readLinkedUser(
     tx: Tx,
@@ -64,7 +66,7 @@ export function fundingRoutes(app: App, parts: FundingParts): void {
         operationId: 'fund_user',
         summary: 'Give credits to a user',
         description:
-          'Moves credits from your wallet to that of a user who connected to an app of yours. Safe to repeat: the same `Idempotency-Key` with the same body moves them once and gets the same answer, with `Idempotent-Replayed: true`. An answer that is an error is not remembered.',
+          'Moves credits from your wallet to that of a user who connected to an app of yours. Safe to repeat: the same `Idempotency-Key` with the same body moves them once and gets the same answer, with `Idempotent-Replayed: true`. An answer that is an error is not remembered. Where `PROMOTIONAL_CREDITS` is `spend_only`, credits that nobody paid for (`promotional` of the balance) stay: the answer is then 402.',
         headers: Type.Object({
           'idempotency-key': Type.String({
             description: '1 to 255 printable characters, your choice.',
@@ -93,6 +95,7 @@ export function fundingRoutes(app: App, parts: FundingParts): void {
         idempotency_key: request.headers['idempotency-key'],
         body: request.body,
         at: parts.clock.now(),
+        promotional_credits: parts.promotional_credits,
         findUser: (tx) => findFundedUser(parts, tx, { key, body: request.body }),
       })
       return sendAnswer(reply, answer)

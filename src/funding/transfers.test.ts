@@ -22,6 +22,7 @@ function fund(developer_id: string, user_id: string | undefined, body: object, k
     idempotency_key: key,
     body: body as { amount: unknown },
     at: new Date(),
+    promotional_credits: 'as_money',
     findUser: async () => (user_id ? { user_id, external_user_id: 'ext-1' } : undefined),
   })
 }
@@ -51,6 +52,7 @@ describe('funding a user', () => {
       idempotency_key: 'one',
       body: { amount: 10 },
       at: new Date(),
+      promotional_credits: 'as_money',
       findUser: () => Promise.reject(new Error('a replay asks for nobody')),
     })
     await restarted.close()

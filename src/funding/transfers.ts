@@ -5,6 +5,7 @@ import { ApiError } from '../platform/errors.ts'
 import { mintWalletId } from '../wallet/bucket.ts'
 import { type IdempotentAnswer, withIdempotency } from '../wallet/idempotency.ts'
 import { parseAmount, transferCredits } from '../wallet/postings.ts'
+import type { PromotionalCredits } from '../wallet/promotional.ts'
 
 export type FundedUser = { user_id: string; external_user_id: string | null }
 
@@ -14,12 +15,13 @@ export type FundingRequest = {
   /** The body as it came: what the key stands for. */
   body: { amount: unknown; description?: string | undefined }
   at: Date
+  promotional_credits: PromotionalCredits
   /** The user that the body names, if linked to the developer. Asked inside the transaction. */
   findUser(tx: Tx): Promise<FundedUser | undefined>
 }
 
 export async function creditUser(db: Db, request: FundingRequest): Promise<IdempotentAnswer> {
-  const { developer_id, idempotency_key, body, at } = request
+  const { developer_id, idempotency_key, body, at, promotional_credits } = request
   const amount = parseAmount(body.amount)
   const claim = {
     principal: developer_id,
@@ -38,6 +40,7 @@ export async function creditUser(db: Db, request: FundingRequest): Promise<Idemp
       from_account_id: developer_id,
       to_account_id: user_id,
       amount,
+      promotional_credits,
       ...(body.description !== undefined && { description: body.description }),
     })
     return {

@@ -44,6 +44,8 @@ export const PAYOUT_RANGE_PROOFS: readonly Statement<ProofRow>[] = [
   ),
 ]
 
+const ACCOUNTS = `'dev_payable', 'dev_promotional', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding'`
+
 /** Since the last seal, over all buckets: the accounts of the book against the payouts. */
 export const PAYOUT_BOOK_PROOFS: readonly Statement<ProofRow>[] = [
   proof(
@@ -54,15 +56,15 @@ export const PAYOUT_BOOK_PROOFS: readonly Statement<ProofRow>[] = [
        from (
          select account, amount as book, 0 as rows
          from journal
-         where ${LINES} and account in ('dev_payable', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding')
+         where ${LINES} and account in (${ACCOUNTS})
          union all
          select account, total, 0
          from account_seal
          where bucket = any ($1::smallint[])
-           and account in ('dev_payable', 'dev_reserve', 'payout_clearing', 'stripe_cash', 'rounding')
+           and account in (${ACCOUNTS})
            and month = (($2::timestamptz at time zone 'UTC') - interval '1 month')::date
          union all
-         select 'dev_payable', 0, amount
+         select case when payable then 'dev_payable' else 'dev_promotional' end::journal_account, 0, amount
          from developer_earning
          where bucket = any ($1::smallint[]) and payout_id is null
          union all

@@ -9,6 +9,7 @@ import { CREDITS_PER_CENT } from '../platform/money.ts'
 import {
   freezeDisputed,
   releaseDisputed,
+  type Taken,
   takeDisputed,
   takeRefund,
   undoDisputeLost,
@@ -31,6 +32,8 @@ import {
 import type { TopupRow } from './store.ts'
 import type { TellingParts } from './topups.ts'
 
+const NOTHING: Taken = { taken: 0n, promotional: 0n }
+
 /**
  * All refunds of the payment, as the processor has them. Each is taken once, and given back once if it failed. Failed is
  * the last that a refund can be, so an older look that comes later changes nothing.
@@ -47,7 +50,7 @@ export async function followRefunds(
   // Those that failed first: what they give back, a second refund may ask for.
   for (const { id } of refunds.filter(({ has_failed }) => has_failed)) {
     const row = known.get(id)
-    if (!row) await noteRefund(parts, tx, topup, { id, credits: 0n, taken: 0n, state: 'failed' })
+    if (!row) await noteRefund(parts, tx, topup, { id, credits: 0n, ...NOTHING, state: 'failed' })
     if (row?.state !== 'done') continue
     await giveRefundBack(parts, tx, topup, row)
     left += row.credits
@@ -68,8 +71,13 @@ async function takeRefundBack(
 ): Promise<void> {
   const { id: topup_id, account_id } = topup
   const at = parts.clock.now()
-  const { taken } = await takeRefund(tx, { account_id, topup_id, amount: credits, at })
-  await noteRefund(parts, tx, topup, { id, credits, taken, state: 'done' })
+  const { taken, promotional } = await takeRefund(tx, {
+    account_id,
+    topup_id,
+    amount: credits,
+    at,
+  })
+  await noteRefund(parts, tx, topup, { id, credits, taken, promotional, state: 'done' })
   if (credits === 0n) return
   await addRefunded(tx, topup_id, credits)
   // Else the balance that fell would charge the same card again at once.
@@ -85,11 +93,11 @@ async function giveRefundBack(
   parts: TellingParts,
   tx: Tx,
   topup: TopupRow,
-  { stripe_refund_id, credits, taken_credits: taken }: RefundRow,
+  { stripe_refund_id, credits, taken_credits: taken, taken_promotional: promotional }: RefundRow,
 ): Promise<void> {
   const { id: topup_id, account_id } = topup
   const at = parts.clock.now()
-  await undoRefund(tx, { account_id, topup_id, amount: credits, taken, at })
+  await undoRefund(tx, { account_id, topup_id, amount: credits, taken, promotional, at })
   await failRefund(tx, stripe_refund_id, at)
   await addRefunded(tx, topup_id, -credits)
   parts.log.error(
@@ -106,12 +114,12 @@ async function noteRefund(
   { clock }: TellingParts,
   tx: Tx,
   topup: TopupRow,
-  refund: { id: string; credits: bigint; taken: bigint; state: RefundRow['state'] },
+  refund: Taken & { id: string; credits: bigint; state: RefundRow['state'] },
 ): Promise<void> {
   const { id: stripe_refund_id, credits, taken: taken_credits, state } = refund
-  const at = clock.now()
-  const topup_id = topup.id
-  await insertRefund(tx, { stripe_refund_id, topup_id, credits, taken_credits, state, at })
+  const taken_promotional = refund.promotional
+  const row = { stripe_refund_id, credits, taken_credits, taken_promotional, state }
+  await insertRefund(tx, { ...row, topup_id: topup.id, at: clock.now() })
 }
 
 export type DisputeNews = Omit<Dispute, 'state'> & { state: DisputeRow['state'] }
@@ -146,22 +154,23 @@ async function close(
   { dispute, news }: Decided,
 ): Promise<void> {
   const { id: topup_id, account_id } = topup
-  const { credits, frozen_credits: frozen } = dispute
+  const { credits, frozen_credits: frozen, taken_promotional: promotional } = dispute
   const at = parts.clock.now()
   if (news.state === 'won') {
-    await closeDispute(tx, news.id, { state: 'won', taken: 0n, at })
-    await releaseDisputed(tx, { account_id, topup_id, amount: frozen, at })
+    await closeDispute(tx, news.id, { state: 'won', ...NOTHING, at })
+    await releaseDisputed(tx, { account_id, topup_id, amount: frozen, promotional, at })
     await tell(parts, tx, topup, {
       subject: 'A dispute was decided: the payment stands',
       words: `The bank decided that the payment stands. ${frozen} frozen credits are yours again.`,
     })
     return
   }
-  const { taken } = await takeDisputed(tx, { account_id, topup_id, amount: credits, frozen, at })
-  await closeDispute(tx, news.id, { state: 'lost', taken, at })
+  const held = { frozen, promotional }
+  const lost = await takeDisputed(tx, { account_id, topup_id, amount: credits, ...held, at })
+  await closeDispute(tx, news.id, { state: 'lost', ...lost, at })
   await tell(parts, tx, topup, {
     subject: 'A dispute was decided: the payment was returned',
-    words: `The bank returned the payment. ${taken} credits that were bought with it are gone.`,
+    words: `The bank returned the payment. ${lost.taken} credits that were bought with it are gone.`,
   })
 }
 
@@ -173,7 +182,7 @@ async function reinstate(
   { dispute, news }: Decided,
 ): Promise<void> {
   const { id: topup_id, account_id } = topup
-  const { credits, taken_credits: taken } = dispute
+  const { credits, taken_credits: taken, taken_promotional: promotional } = dispute
   const { reinstated_cents } = news
   const about = { topup_id, dispute_id: news.id, reinstated_cents: Number(reinstated_cents) }
   if (news.state !== 'won' && reinstated_cents < news.amount_cents) {
@@ -186,8 +195,8 @@ async function reinstate(
     return
   }
   const at = parts.clock.now()
-  await undoDisputeLost(tx, { account_id, topup_id, amount: credits, taken, at })
-  await closeDispute(tx, news.id, { state: 'won', taken: 0n, at })
+  await undoDisputeLost(tx, { account_id, topup_id, amount: credits, taken, promotional, at })
+  await closeDispute(tx, news.id, { state: 'won', ...NOTHING, at })
   await setReinstated(tx, news.id, reinstated_cents)
   parts.log.warn(about, 'a lost dispute was reversed: its credits are back in the wallet')
   await tell(parts, tx, topup, {
@@ -208,8 +217,8 @@ async function openDispute(
   const is_open = news.state === 'open'
   // One that is decided when we first hear of it has nothing left to freeze.
   const amount = is_open ? credits : 0n
-  const { frozen } = await freezeDisputed(tx, { account_id, topup_id, amount, at })
-  await insertDispute(tx, { id: news.id, topup, credits, frozen, at })
+  const { frozen, promotional } = await freezeDisputed(tx, { account_id, topup_id, amount, at })
+  await insertDispute(tx, { id: news.id, topup, credits, frozen, promotional, at })
   // The card may be a stolen one: it is not charged again because the balance fell.
   if (news.state !== 'won') await switchOff(tx, account_id, 'disputed')
   if (is_open) {
@@ -219,7 +228,7 @@ async function openDispute(
     })
   }
   const undecided = { taken_credits: 0n, reinstated_cents: 0n, state: 'open' } as const
-  return { credits, frozen_credits: frozen, ...undecided }
+  return { credits, frozen_credits: frozen, taken_promotional: promotional, ...undecided }
 }
 
 /** What is neither refunded nor disputed. */

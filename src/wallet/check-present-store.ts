@@ -2,7 +2,7 @@
 // a proof and its parameters holds here too.
 
 import { type Statement, statement } from '../platform/db.ts'
-import { LINES, opening, type ProofRow, proof } from './check-store.ts'
+import { LAST_PROMOTIONAL, LINES, opening, type ProofRow, proof } from './check-store.ts'
 
 /** What rows that stand outside the book say of one of its accounts, against what the book says, in each bucket. */
 function bookProof(
@@ -37,17 +37,19 @@ export const OPEN_PROOFS: readonly Statement<ProofRow>[] = [
     'wallet.prove_posted_is_sum_of_lines',
     `select w.posted is distinct from coalesce(w.balance, 0) + coalesce(j.total, 0)
          or w.seq <> coalesce(w.sealed_seq, 0) + coalesce(j.lines, 0)
-         or w.posted < 0 or w.held < 0 or w.held > w.posted as differs,
-       format('wallet %s: posted %s, sealed %s, lines since %s; seq %s, sealed %s, lines since %s',
-         coalesce(w.id, j.owner), w.posted, w.balance, j.total, w.seq, w.sealed_seq, j.lines) as what
+         or w.posted < 0 or w.held < 0 or w.held > w.posted
+         or w.promotional is distinct from coalesce(j.promotional, w.sealed_promotional, 0) as differs,
+       format('wallet %s: posted %s, sealed %s, lines since %s; seq %s, sealed %s, lines since %s; promotional %s, '
+         'sealed %s, last line %s', coalesce(w.id, j.owner), w.posted, w.balance, j.total, w.seq, w.sealed_seq, j.lines,
+         w.promotional, w.sealed_promotional, j.promotional) as what
      from (
-       select w.*, o.balance, o.seq as sealed_seq
+       select w.*, o.balance, o.seq as sealed_seq, o.promotional as sealed_promotional
        from wallet w
        left join lateral (${opening({ bucket: 'w.bucket', id: 'w.id' })}) o on true
        where w.bucket = any ($1::smallint[])
      ) w
      full join (
-       select bucket, owner, sum(amount)::bigint as total, count(*) as lines
+       select bucket, owner, sum(amount)::bigint as total, count(*) as lines, ${LAST_PROMOTIONAL} as promotional
        from journal
        where ${LINES} and account = 'wallet'
        group by bucket, owner

@@ -46,7 +46,7 @@ export function proof(name: string, compared: string): Statement<ProofRow> {
 
 /** Where a wallet stood before the stretch. */
 export const opening = (wallet: { bucket: string; id: string; when?: string }) => `
-  select sealed.balance, sealed.seq
+  select sealed.balance, sealed.seq, sealed.promotional
   from wallet_seal sealed
   where ${wallet.when ?? 'true'}
     and sealed.bucket = ${wallet.bucket}
@@ -56,6 +56,9 @@ export const opening = (wallet: { bucket: string; id: string; when?: string }) =
   limit 1`
 
 export const LINES = `bucket = any ($1::smallint[]) and at >= $2::timestamptz and at < $3::timestamptz`
+
+/** Of the last line of a wallet, in a group of its lines. */
+export const LAST_PROMOTIONAL = '(max(array[wallet_seq, promotional_after]))[2]'
 
 /** Of months whose rows are in an archive nothing is asked here. */
 const ARCHIVED_UNTIL = `(
@@ -81,6 +84,44 @@ export const RANGE_PROOFS: readonly Statement<ProofRow>[] = [
      left join lateral (
        ${opening({ bucket: 'l.bucket', id: 'l.owner', when: 'l.seq_before is null' })}
      ) o on true`,
+  ),
+  // Each step by the rule, from what the lines say: what came before, the amount and the kind. What a reversal gives back
+  // was taken before, and how much of it was promotional stands with the top-up; here it is at most all of it.
+  proof(
+    'wallet.prove_promotional_credits_follow_the_rule',
+    `select l.promotional_after not between l.by_rule and l.by_rule + l.may_come_back
+         or coalesce(u.id, x.id) is not null
+           and coalesce(u.promotional_credits, x.promotional_credits) <> l.before - l.promotional_after as differs,
+       format('wallet %s: line %s of transaction %s: %s before, %s after, %s in the usage row', l.owner, l.wallet_seq,
+         l.tx, l.before, l.promotional_after, coalesce(u.promotional_credits, x.promotional_credits)) as what
+     from (
+       select c.*, s.before,
+         case when kind = 'usage' then s.before - least(s.before, -amount)
+           when amount < 0 then least(s.before, balance_after)
+           when kind in ('welcome', 'verified', 'grant') then s.before + amount
+           else s.before end as by_rule,
+         case when kind in ('refund_failed', 'dispute_won', 'dispute_reinstated') then amount else 0 end as may_come_back
+       from (
+         select bucket, owner, tx, kind, amount, wallet_seq, balance_after, promotional_after,
+           lag(promotional_after) over chain as promotional_before
+         from journal
+         where ${LINES} and wallet_seq is not null
+         window chain as (partition by bucket, owner order by wallet_seq)
+       ) c
+       left join lateral (
+         ${opening({ bucket: 'c.bucket', id: 'c.owner', when: 'c.promotional_before is null' })}
+       ) o on true
+       cross join lateral (select coalesce(c.promotional_before, o.promotional, 0) as before) s
+     ) l
+     left join (
+       select bucket, id, promotional_credits from usage_event where ${LINES} and credits_used > 0
+     ) u on l.kind = 'usage' and u.bucket = l.bucket and u.id = l.tx
+     -- Of a call that began before the stretch. That there is a usage row is proved below.
+     left join lateral (
+       select id, promotional_credits from usage_event
+       where u.id is null and l.kind = 'usage' and bucket = l.bucket and id = l.tx and at = id_time(l.tx)
+       limit 1
+     ) x on true`,
   ),
   proof(
     'wallet.prove_transactions_sum_to_zero',
@@ -144,13 +185,18 @@ export const RANGE_PROOFS: readonly Statement<ProofRow>[] = [
   // Both have the time of the call, so there is no border between them.
   proof(
     'wallet.prove_earnings_are_of_usage',
-    `select e.amount is distinct from u.markup_credits or e.developer_id is distinct from u.developer_id as differs,
-       format('call %s: earning %s, usage %s', coalesce(u.id, e.id), e.amount, u.markup_credits) as what
+    `select e.amount is distinct from u.markup_credits or e.developer_id is distinct from u.developer_id
+         or e.not_payable not in (0, greatest(0, u.promotional_credits - u.cost_credits)) as differs,
+       format('call %s: earning %s, of that never paid out %s, usage %s', coalesce(u.id, e.id), e.amount, e.not_payable,
+         u.markup_credits) as what
      from (
-       select bucket, id, developer_id, markup_credits from usage_event where ${LINES} and markup_credits > 0
+       select bucket, id, developer_id, markup_credits, promotional_credits, cost_credits
+       from usage_event
+       where ${LINES} and markup_credits > 0
      ) u
      full join (
-       select bucket, id, developer_id, sum(amount)::bigint as amount
+       select bucket, id, developer_id, sum(amount)::bigint as amount,
+         coalesce(sum(amount) filter (where not payable), 0)::bigint as not_payable
        from developer_earning
        where bucket = any ($1::smallint[]) and usage_at >= $2::timestamptz and usage_at < $3::timestamptz
        group by bucket, id, developer_id
@@ -160,19 +206,26 @@ export const RANGE_PROOFS: readonly Statement<ProofRow>[] = [
   proof(
     'wallet.prove_earnings_are_in_the_journal',
     `select coalesce(c.earned, u.markup_credits) is distinct from coalesce(c.amount, u.markup_credits)
-         or coalesce(c.developer_id, u.developer_id) is distinct from coalesce(c.owner, u.developer_id) as differs,
-       format('call %s: earning %s, journal %s', c.id, c.earned, c.amount) as what
+         or coalesce(c.developer_id, u.developer_id) is distinct from coalesce(c.owner, u.developer_id)
+         or c.not_payable <> c.promotional as differs,
+       format('call %s: earning %s, journal %s; never paid out %s and %s', c.id, c.earned, c.amount, c.not_payable,
+         c.promotional) as what
      from (
        select coalesce(e.bucket, j.bucket) as bucket, coalesce(e.id, j.tx) as id, e.amount as earned,
-         e.developer_id, j.amount, j.owner
+         e.developer_id, e.not_payable, j.amount, j.owner, j.promotional
        from (
-         select bucket, id, developer_id, sum(amount)::bigint as amount
+         select bucket, id, developer_id, sum(amount)::bigint as amount,
+           coalesce(sum(amount) filter (where not payable), 0)::bigint as not_payable
          from developer_earning
          where bucket = any ($1::smallint[]) and usage_at >= $2::timestamptz and usage_at < $3::timestamptz
          group by bucket, id, developer_id
        ) e
        full join (
-         select * from journal where ${LINES} and account = 'dev_payable' and kind = 'usage'
+         select bucket, tx, owner, sum(amount)::bigint as amount,
+           coalesce(sum(amount) filter (where account = 'dev_promotional'), 0)::bigint as promotional
+         from journal
+         where ${LINES} and account in ('dev_payable', 'dev_promotional') and kind = 'usage'
+         group by bucket, tx, owner
        ) j on j.bucket = e.bucket and j.tx = e.id
      ) c
      left join lateral (

@@ -34,6 +34,7 @@ await db.transaction((tx) =>
     from_account_id: first,
     to_account_id: second,
     amount: 5n,
+    promotional_credits: 'as_money',
   }),
 )
 
@@ -54,8 +55,15 @@ const DAMAGE: readonly [proof: string, text: string][] = [
   ['usage_is_in_the_journal', 'delete from usage_event'],
   [
     'usage_is_in_the_journal',
-    'update usage_event set credits_used = 54, balance_before = balance_after + 54',
+    `update usage_event set credits_used = 54, promotional_credits = 54, balance_before = balance_after + 54`,
   ],
+  ['posted_is_sum_of_lines', 'update wallet set promotional = promotional - 1'],
+  [
+    'promotional_credits_follow_the_rule',
+    'update journal set promotional_after = promotional_after - 1 where wallet_seq = 2',
+  ],
+  ['promotional_credits_follow_the_rule', 'update usage_event set promotional_credits = 0'],
+  ['earnings_are_in_the_journal', 'update developer_earning set payable = false'],
   ['earnings_are_in_the_journal', 'update developer_earning set amount = 6'],
   ['transfers_arrived', "delete from journal where kind = 'transfer_in'"],
   ['counted_holds_are_holds', 'update spend_counter set held = 1'],

@@ -69,7 +69,12 @@ describe('a hold that grows', () => {
     assert.equal((await readBalance(db, wallet_id))?.held, 620n)
     const settled = await ledger.settle(chargeOf(latest, 500n))
     assert.equal(settled.state, 'settled')
-    assert.deepEqual(await readBalance(db, wallet_id), { balance: 500n, held: 0n, available: 500n })
+    assert.deepEqual(await readBalance(db, wallet_id), {
+      balance: 500n,
+      held: 0n,
+      available: 500n,
+      promotional: 500n,
+    })
   })
 
   it('grows once, however often it is asked, also twice in one batch', async () => {
@@ -113,7 +118,12 @@ describe('a hold that grows', () => {
     )
     assert.deepEqual(states.toSorted(), ['blocked', 'grown', 'grown'])
     assert.ok(performance.now() - begun < 10_000)
-    assert.deepEqual(await readBalance(db, wallet_id), { balance: 0n, held: 0n, available: 0n })
+    assert.deepEqual(await readBalance(db, wallet_id), {
+      balance: 0n,
+      held: 0n,
+      available: 0n,
+      promotional: 0n,
+    })
   })
 
   it('gives way to calls of other processes that wait as well, alone and at once', async () => {
@@ -135,7 +145,12 @@ describe('a hold that grows', () => {
     await other.stop()
     assert.deepEqual(states.toSorted(), ['blocked', 'grown', 'grown', 'grown'])
     assert.ok(performance.now() - begun < 5_000)
-    assert.deepEqual(await readBalance(db, wallet_id), { balance: 0n, held: 0n, available: 0n })
+    assert.deepEqual(await readBalance(db, wallet_id), {
+      balance: 0n,
+      held: 0n,
+      available: 0n,
+      promotional: 0n,
+    })
   })
 
   it('gives way to a call under the same spend limit, whatever else the wallet pays for', async () => {
@@ -192,7 +207,12 @@ describe('a hold that grows', () => {
     await ledger.settle(chargeOf(hold, 20n))
     const range = { min_credits: 300n, max_credits: 2_000n, ...NOW }
     assert.deepEqual(await ledger.grow(hold, range), { state: 'refused' })
-    assert.deepEqual(await readBalance(db, wallet_id), { balance: 980n, held: 0n, available: 980n })
+    assert.deepEqual(await readBalance(db, wallet_id), {
+      balance: 980n,
+      held: 0n,
+      available: 980n,
+      promotional: 980n,
+    })
   })
 
   it('counts against every spend limit, and grows no further than the narrowest leaves', async () => {
@@ -256,7 +276,12 @@ describe('a hold that grows', () => {
     })
     await other.stop()
     const balance = 100_000n - charged
-    assert.deepEqual(await readBalance(db, wallet_id), { balance, held: 0n, available: balance })
+    assert.deepEqual(await readBalance(db, wallet_id), {
+      balance,
+      held: 0n,
+      available: balance,
+      promotional: balance,
+    })
   })
 
   it('has grown once when the answer was lost on the way and the lane asked again', async () => {

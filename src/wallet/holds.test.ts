@@ -38,7 +38,12 @@ describe('a hold', () => {
     const second = await ledger.hold({ ...range, id: mintWalletId(wallet_id, new Date()) })
     assert.equal(first.amount, 70n)
     assert.equal(second.amount, 30n)
-    assert.deepEqual(await readBalance(db, wallet_id), { balance: 100n, held: 100n, available: 0n })
+    assert.deepEqual(await readBalance(db, wallet_id), {
+      balance: 100n,
+      held: 100n,
+      available: 0n,
+      promotional: 100n,
+    })
   })
 
   it('is refused at once when the wallet does not have the minimum', async () => {
@@ -106,7 +111,12 @@ describe('a settlement', () => {
       balance_before: 1_000n,
       balance_after: 890n,
     })
-    assert.deepEqual(await readBalance(db, wallet_id), { balance: 890n, held: 0n, available: 890n })
+    assert.deepEqual(await readBalance(db, wallet_id), {
+      balance: 890n,
+      held: 0n,
+      available: 890n,
+      promotional: 890n,
+    })
     const lines = await sql(
       url,
       'select account, amount::text from journal where tx = $1 order by line',
@@ -171,7 +181,12 @@ describe('a settlement', () => {
     ])
     await ledger.settle(chargeOf(other, 40n))
     await ledger.settle(chargeOf(third, 30n))
-    assert.deepEqual(await readBalance(db, wallet_id), { balance: 0n, held: 0n, available: 0n })
+    assert.deepEqual(await readBalance(db, wallet_id), {
+      balance: 0n,
+      held: 0n,
+      available: 0n,
+      promotional: 0n,
+    })
   })
 
   it('of nothing gives the hold back and leaves a usage row without a posting', async () => {
@@ -227,6 +242,7 @@ describe('a poison item', () => {
       balance: 98_730n,
       held: 0n,
       available: 98_730n,
+      promotional: 98_730n,
     })
   })
 })

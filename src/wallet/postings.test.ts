@@ -28,6 +28,7 @@ describe('movements between wallets', () => {
       balance: 1_000_000n,
       held: 0n,
       available: 1_000_000n,
+      promotional: 1_000_000n,
     })
     assert.equal(await readBalance(db, mintId()), undefined)
   })
@@ -59,6 +60,7 @@ describe('movements between wallets', () => {
       from_account_id,
       to_account_id,
       amount: 60n,
+      promotional_credits: 'as_money' as const,
     }
     const result = await db.transaction((tx) => transferCredits(tx, transfer))
     assert.equal(result.from.balance_after, 40n)

@@ -5,8 +5,10 @@ import type { Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { CREDITS_MAX, toJson } from '../platform/money.ts'
 import { bucketOf, mintWalletId } from './bucket.ts'
+import type { PromotionalCredits } from './promotional.ts'
 import {
   type BalanceRow,
+  INSERT_VERIFIED_GRANT,
   INSERT_WALLET,
   POST_BATCH,
   type PostRow,
@@ -15,7 +17,9 @@ import {
 
 export const POSTING_KINDS = [
   'welcome',
+  'verified',
   'grant',
+  'paid_grant',
   'topup',
   'transfer_out',
   'transfer_in',
@@ -34,6 +38,10 @@ export type Posting = {
   wallet_id: string
   /** Into the wallet; negative takes out of it. */
   amount: bigint
+  /** Into the wallet: how much of it nobody paid for. */
+  promotional?: bigint
+  /** Out of the wallet: promotional credits have to stay. */
+  leaves_promotional?: boolean
   kind: (typeof POSTING_KINDS)[number]
   counter: { account: 'promo' | 'external' | 'transit' | 'disputed' | 'forfeited'; owner?: string }
   description?: string
@@ -65,6 +73,7 @@ export async function openWallet(
     id: mintWalletId(account_id, at),
     wallet_id: account_id,
     amount: welcome_credits,
+    promotional: welcome_credits,
     kind: 'welcome',
     counter: { account: 'promo' },
     description: 'Welcome credits',
@@ -80,19 +89,48 @@ export async function readBalance(
   return rows[0]
 }
 
-/** An operator gives credits. The same id posts once. */
+/** An operator gives credits: a present, unless they were paid for elsewhere. The same id posts once. */
 export async function grantCredits(
   tx: Tx,
-  grant: { id: string; account_id: string; amount: bigint; description?: string },
+  grant: {
+    id: string
+    account_id: string
+    amount: bigint
+    is_paid?: boolean
+    description?: string
+  },
 ): Promise<Posted> {
+  const amount = checkAmount(grant.amount)
   return await postOne(tx, {
     id: grant.id,
     wallet_id: grant.account_id,
-    amount: checkAmount(grant.amount),
-    kind: 'grant',
-    counter: { account: 'promo' },
+    amount,
+    ...(grant.is_paid
+      ? { kind: 'paid_grant', counter: { account: 'external' } }
+      : { kind: 'grant', counter: { account: 'promo' }, promotional: amount }),
     event: { reason: 'grant' },
     ...(grant.description !== undefined && { description: grant.description }),
+  })
+}
+
+/** Given once for each account, however often an address of it is verified. */
+export async function grantVerifiedCredits(
+  tx: Tx,
+  grant: { account_id: string; amount: bigint; at: Date },
+): Promise<void> {
+  const { account_id, amount, at } = grant
+  if (amount === 0n) return
+  const inserted = await tx.run(INSERT_VERIFIED_GRANT, [bucketOf(account_id), account_id, at])
+  if (inserted.length === 0) return
+  await postOne(tx, {
+    id: mintWalletId(account_id, at),
+    wallet_id: account_id,
+    amount,
+    promotional: amount,
+    kind: 'verified',
+    counter: { account: 'promo' },
+    description: 'Credits for a verified address',
+    event: { reason: 'grant' },
   })
 }
 
@@ -119,6 +157,8 @@ export type Transfer = {
   from_account_id: string
   to_account_id: string
   amount: bigint
+  /** spend_only: promotional credits stay where they are. */
+  promotional_credits: PromotionalCredits
   description?: string
 }
 
@@ -144,6 +184,7 @@ export async function transferCredits(tx: Tx, transfer: Transfer): Promise<Trans
       id: transfer.id,
       wallet_id: transfer.from_account_id,
       amount: -amount,
+      leaves_promotional: transfer.promotional_credits === 'spend_only',
       kind: 'transfer_out',
     },
     {
@@ -180,16 +221,12 @@ export async function postOne(tx: Tx, posting: Posting): Promise<Posted> {
 
 /** All or none: any refusal throws, and the caller's transaction rolls back. */
 async function post(tx: Tx, postings: readonly Posting[]): Promise<Posted[]> {
-  const items = postings.map(({ id, wallet_id, amount, kind, counter, description, event }) => ({
-    bucket: bucketOf(wallet_id),
+  const items = postings.map(({ id, counter, ...posting }) => ({
+    ...posting,
+    bucket: bucketOf(posting.wallet_id),
     tx: id,
-    wallet_id,
-    amount,
-    kind,
     counter_account: counter.account,
     counter_owner: counter.owner,
-    description,
-    event,
   }))
   const rows = await tx.run(POST_BATCH, [toJson(items)])
   return postings.map((posting, index) => readPosted(posting, rows[index]))
@@ -204,10 +241,7 @@ function readPosted(posting: Posting, row: PostRow | undefined): Posted {
     case 'no_wallet':
       throw new ApiError('user_not_found', { detail: `no wallet ${posting.wallet_id}` })
     case 'insufficient':
-      throw new ApiError('insufficient_credits', {
-        message: 'The wallet does not have that many credits.',
-        hint: 'Add credits, or move fewer. Credits that running calls hold cannot be moved.',
-      })
+      throw refuseToMove(posting, row)
     case 'too_old':
       throw new ApiError('bad_request', {
         message: 'The id is of a month that is closed: it cannot be known whether it was posted.',
@@ -221,4 +255,18 @@ function readPosted(posting: Posting, row: PostRow | undefined): Posted {
     throw new Error(`posting ${posting.id} does not add up`)
   }
   return { id: posting.id, balance_before, balance_after, repeated: row.state === 'repeated' }
+}
+
+function refuseToMove(posting: Posting, row: PostRow): ApiError {
+  if (!posting.leaves_promotional || row.promotional === 0n) {
+    return new ApiError('insufficient_credits', {
+      message: 'The wallet does not have that many credits.',
+      hint: 'Add credits, or move fewer. Credits that running calls hold cannot be moved.',
+    })
+  }
+  const { balance_before: balance, promotional, movable } = row
+  return new ApiError('insufficient_credits', {
+    message: `The wallet can transfer ${movable} credits: ${promotional} of its ${balance} are promotional.`,
+    hint: 'Promotional credits, which nobody paid for, pay for calls and cannot be transferred; nor can credits that running calls hold. Add credits, or move fewer.',
+  })
 }

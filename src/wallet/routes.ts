@@ -32,6 +32,11 @@ const Balance = Type.Object({
     examples: [0],
   }),
   available: Credits,
+  promotional: Type.Unsafe<bigint>({
+    type: 'integer',
+    description: 'The part of the balance that nobody paid for. It is spent first.',
+    examples: [100],
+  }),
   billing_mode: Type.Enum(['developer', 'user']),
 })
 

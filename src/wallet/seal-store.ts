@@ -1,7 +1,7 @@
 // The SQL of seals: what is written when a month is sealed or archived, what its files hold, and what is proved of it.
 
 import { type Statement, statement } from '../platform/db.ts'
-import { LINES, opening, type ProofRow, proof } from './check-store.ts'
+import { LAST_PROMOTIONAL, LINES, opening, type ProofRow, proof } from './check-store.ts'
 import { type Month, partitionOf, rangeOf } from './months.ts'
 
 export const TRY_SEAL_LOCK = statement<{ locked: boolean }>(
@@ -61,9 +61,9 @@ export const COUNT_HOLDS_OF_RANGE = statement<{ count: bigint }>(
 
 export const INSERT_WALLET_SEALS = statement<object>(
   'wallet.insert_wallet_seals',
-  `insert into wallet_seal (bucket, wallet_id, month, balance, seq)
+  `insert into wallet_seal (bucket, wallet_id, month, balance, promotional, seq)
    select distinct on (bucket, owner)
-     bucket, owner, ($2::timestamptz at time zone 'UTC')::date, balance_after, wallet_seq
+     bucket, owner, ($2::timestamptz at time zone 'UTC')::date, balance_after, promotional_after, wallet_seq
    from journal
    where ${LINES} and wallet_seq is not null
    order by bucket, owner, wallet_seq desc`,
@@ -138,7 +138,7 @@ export const SEAL_PARTS = ['journal', 'usage', 'wallets', 'accounts', 'prices'] 
 export type SealPart = (typeof SEAL_PARTS)[number]
 
 const USAGE_COLUMNS = `bucket, id, at, wallet_id, developer_id, key_id, client_id, external_user_id, billing_mode, endpoint,
-  model, state, outcome, estimated, credits_used, cost_credits, markup_credits, shortfall_credits, balance_before,
+  model, state, outcome, estimated, credits_used, cost_credits, markup_credits, shortfall_credits, promotional_credits, balance_before,
   balance_after, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
   price_list_id, first_byte_ms, total_ms, request_id, provider_request_id, raw_usage, details, stream, error_code`
 
@@ -147,10 +147,11 @@ export function copyPart(part: SealPart, month: Month): string {
   const { from, to } = rangeOf(month)
   const in_month = `at >= '${from.toISOString()}' and at < '${to.toISOString()}'`
   const queries: Record<SealPart, string> = {
-    journal: `select bucket, tx, line, at, account, owner, amount, wallet_seq, balance_after, kind, description
+    journal: `select bucket, tx, line, at, account, owner, amount, wallet_seq, balance_after, promotional_after, kind,
+        description
       from journal where ${in_month} order by bucket, tx, line`,
     usage: `select ${USAGE_COLUMNS} from usage_event where ${in_month} order by bucket, id`,
-    wallets: `select bucket, wallet_id, balance, seq from wallet_seal
+    wallets: `select bucket, wallet_id, balance, promotional, seq from wallet_seal
       where month = '${month}-01' order by bucket, wallet_id`,
     accounts: `select bucket, account, lines, total from account_seal
       where month = '${month}-01' order by bucket, account`,
@@ -165,18 +166,19 @@ export const SEALED_PROOFS: readonly Statement<ProofRow>[] = [
   proof(
     'wallet.prove_closing_is_opening_and_lines',
     `select c.balance is distinct from coalesce(o.balance, 0) + c.total
-         or c.seq is distinct from coalesce(o.seq, 0) + c.lines as differs,
-       format('wallet %s: closes at %s, line %s; opened at %s, then %s in %s lines', c.wallet_id, c.balance, c.seq,
-         o.balance, c.total, c.lines) as what
+         or c.seq is distinct from coalesce(o.seq, 0) + c.lines
+         or c.promotional is distinct from c.last_promotional as differs,
+       format('wallet %s: closes at %s, line %s, promotional %s; opened at %s, then %s in %s lines, promotional %s',
+         c.wallet_id, c.balance, c.seq, c.promotional, o.balance, c.total, c.lines, c.last_promotional) as what
      from (
        select coalesce(s.bucket, j.bucket) as bucket, coalesce(s.wallet_id, j.owner) as wallet_id, s.balance, s.seq,
-         j.total, j.lines
+         s.promotional, j.total, j.lines, j.promotional as last_promotional
        from (
          select * from wallet_seal
          where bucket = any ($1::smallint[]) and month = ($2::timestamptz at time zone 'UTC')::date
        ) s
        full join (
-         select bucket, owner, sum(amount)::bigint as total, count(*) as lines
+         select bucket, owner, sum(amount)::bigint as total, count(*) as lines, ${LAST_PROMOTIONAL} as promotional
          from journal
          where ${LINES} and account = 'wallet'
          group by bucket, owner

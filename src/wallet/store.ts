@@ -4,17 +4,23 @@ import { statement } from '../platform/db.ts'
 
 export const INSERT_WALLET = statement<{ id: string }>(
   'wallet.insert_wallet',
-  `insert into wallet (bucket, id, posted, held, seq, opened_at)
-   values ($1::smallint, $2::uuid, 0, 0, 0, $3::timestamptz)
+  `insert into wallet (bucket, id, posted, held, promotional, seq, opened_at)
+   values ($1::smallint, $2::uuid, 0, 0, 0, 0, $3::timestamptz)
    on conflict (bucket, id) do nothing
    returning id`,
 )
 
-export type BalanceRow = { balance: bigint; held: bigint; available: bigint }
+export type BalanceRow = {
+  balance: bigint
+  held: bigint
+  available: bigint
+  /** The part of the balance that nobody paid for. */
+  promotional: bigint
+}
 
 export const SELECT_BALANCE = statement<BalanceRow>(
   'wallet.select_balance',
-  `select posted as balance, held, posted - held as available
+  `select posted as balance, held, posted - held as available, promotional
    from wallet
    where bucket = $1::smallint and id = $2::uuid`,
 )
@@ -24,13 +30,25 @@ export type PostRow = {
   state: 'posted' | 'repeated' | 'no_wallet' | 'insufficient' | 'overflow' | 'too_old'
   balance_before: bigint
   balance_after: bigint
+  /** What could have been taken out at most, and what nobody paid for, before the posting. */
+  movable: bigint
+  promotional: bigint
 }
 
 export const POST_BATCH = statement<PostRow>(
   'wallet.post_batch',
-  `select item, state, balance_before, balance_after
+  `select item, state, balance_before, balance_after, movable, promotional
    from post_batch(p_postings => $1::json)
    order by item`,
+)
+
+/** No row: it was given before. Whoever comes at the same time waits for the first. */
+export const INSERT_VERIFIED_GRANT = statement<{ wallet_id: string }>(
+  'wallet.insert_verified_grant',
+  `insert into verified_grant (bucket, wallet_id, granted_at)
+   values ($1::smallint, $2::uuid, $3::timestamptz)
+   on conflict (bucket, wallet_id) do nothing
+   returning wallet_id`,
 )
 
 export const POST_BOOK_ENTRY = statement<object>(
@@ -92,11 +110,12 @@ export const LEDGER_BATCH = statement<LedgerRow>(
      p_settles => $1::settle_item[],
      p_settle_limits => $2::limit_item[],
      p_usage => $3::json,
-     p_holds => $4::hold_item[],
-     p_hold_limits => $5::limit_item[],
-     p_node_id => $6::uuid,
-     p_lease => $7::interval,
-     p_expires_after => $8::interval
+     p_promotional_is_money => $4::boolean,
+     p_holds => $5::hold_item[],
+     p_hold_limits => $6::limit_item[],
+     p_node_id => $7::uuid,
+     p_lease => $8::interval,
+     p_expires_after => $9::interval
    )`,
 )
 

@@ -38,6 +38,22 @@ test('svc grant gives credits, and the same grant id gives them once', async () 
   assert.equal(await balance(), 1500)
 })
 
+test('svc grant --paid gives credits that were paid for; without it they are promotional', async () => {
+  const { email, user_id } = await service.register()
+  const promotional = async () =>
+    (await sql(database_url, 'select posted, promotional from wallet where id = $1', [user_id]))[0]
+  const gift = await svc('grant', email, '500')
+  assert.equal(gift.code, 0, gift.stderr)
+  assert.deepEqual(await promotional(), { posted: '1500', promotional: '1500' })
+  const paid = await svc('grant', email, '70', '--paid')
+  assert.equal(paid.code, 0, paid.stderr)
+  assert.deepEqual(await promotional(), { posted: '1570', promotional: '1500' })
+  const id = gift.stdout.match(/^grant ([0-9a-f-]{36})$/m)?.[1] ?? ''
+  assert.notEqual((await svc('grant', email, '500', id, '--paid')).code, 0)
+  assert.notEqual((await svc('grant', email, '5', '--payed')).code, 0)
+  assert.deepEqual(await promotional(), { posted: '1570', promotional: '1500' })
+})
+
 test('svc ledger check counts what it proved and exits 0; with a wrong balance it names it and exits 1', async () => {
   const { user_id } = await service.register()
   const right = await svc('ledger', 'check')

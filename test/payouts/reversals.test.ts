@@ -45,6 +45,7 @@ async function spend(person: Person, amount: bigint): Promise<void> {
       from_account_id: person.user_id,
       to_account_id: sink.user_id,
       amount,
+      promotional_credits: 'as_money',
     }),
   )
 }
@@ -322,6 +323,7 @@ test('credits that came meanwhile pay for a dispute that is lost', async () => {
       from_account_id: sink.user_id,
       to_account_id: person.user_id,
       amount: 3_000_000n,
+      promotional_credits: 'as_money',
     }),
   )
   await decide(id, 'lost')

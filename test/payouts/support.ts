@@ -94,7 +94,8 @@ const EARN: Statement<object> = {
     insert into journal (bucket, tx, line, at, account, owner, amount, kind)
     select g.bucket, g.id, l.line, now(), l.account::journal_account, l.owner, l.amount, 'usage'
     from given g
-    cross join lateral (values (1, 'dev_payable', $5::uuid, g.amount), (2, 'external', null, -g.amount))
+    cross join lateral (values
+      (1, case when $7 then 'dev_payable' else 'dev_promotional' end, $5::uuid, g.amount), (2, 'external', null, -g.amount))
       as l (line, account, owner, amount)`,
 }
 

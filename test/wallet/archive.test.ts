@@ -80,7 +80,7 @@ describe('an archived month', () => {
     const [header, ...lines] = text.toString().split('\n')
     assert.equal(
       header,
-      'bucket,tx,line,at,account,owner,amount,wallet_seq,balance_after,kind,description',
+      'bucket,tx,line,at,account,owner,amount,wallet_seq,balance_after,promotional_after,kind,description',
     )
     assert.equal(lines.filter((line) => line.endsWith(',welcome,Welcome credits')).length, 1)
 

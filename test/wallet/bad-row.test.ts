@@ -67,7 +67,12 @@ describe('a wallet that fails in the database', { concurrency: 4 }, () => {
       await failing[0]
       await sql(url, 'delete from bad_row where wallet_id = $1', [bad])
       await failing[1]
-      assert.deepEqual(await readBalance(db, bad), { balance: 940n, held: 0n, available: 940n })
+      assert.deepEqual(await readBalance(db, bad), {
+        balance: 940n,
+        held: 0n,
+        available: 940n,
+        promotional: 940n,
+      })
       for (const other of others) assert.equal((await readBalance(db, other))?.balance, 970n)
       await ledger.stop()
       console.log(`${code}: ${OTHERS * 3} pairs of the others in ${Math.round(waited_ms)} ms`)

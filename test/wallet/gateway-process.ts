@@ -33,7 +33,8 @@ const spend_limits = task.limits.map((limit, index) => {
 const db = new Db({ url: task.url, pool_size: 16, application_name: task.node_id })
 const metrics = createMetrics()
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-unposted-'))
-const ledger = new CallLedger({ url: task.url, log: silent, metrics, folder })
+const promotional_credits = 'as_money'
+const ledger = new CallLedger({ url: task.url, log: silent, metrics, folder, promotional_credits })
 await ledger.start()
 const job_options = { db, clock: systemClock, log: silent, metrics, own_node_id: ledger.node_id }
 const jobs = walletJobs(job_options)
@@ -82,7 +83,14 @@ async function transferOnce(): Promise<void> {
   const receipt_id = mintWalletId(to_account_id, at)
   const amount = BigInt(1 + Math.floor(Math.random() * 500))
   await db.transaction((tx) =>
-    transferCredits(tx, { id, receipt_id, from_account_id, to_account_id, amount }),
+    transferCredits(tx, {
+      id,
+      receipt_id,
+      from_account_id,
+      to_account_id,
+      amount,
+      promotional_credits,
+    }),
   )
 }
 

@@ -51,7 +51,12 @@ describe('a settlement that the database cannot take', () => {
     await ledger.postKept()
     assert.deepEqual(readdirSync(folder), [])
     assert.equal((await metrics.ledger_unposted.get()).values[0]?.value, 0)
-    assert.deepEqual(await readBalance(db, wallet_id), { balance: 930n, held: 0n, available: 930n })
+    assert.deepEqual(await readBalance(db, wallet_id), {
+      balance: 930n,
+      held: 0n,
+      available: 930n,
+      promotional: 930n,
+    })
     await ledger.stop()
     await assertBooks(db)
   })
@@ -83,7 +88,12 @@ describe('a settlement that the database cannot take', () => {
     const another = await makeLedger(url, { folder })
     await Promise.all([next.postKept(), another.postKept()])
     assert.deepEqual(readdirSync(folder), [])
-    assert.deepEqual(await readBalance(db, wallet_id), { balance: 790n, held: 0n, available: 790n })
+    assert.deepEqual(await readBalance(db, wallet_id), {
+      balance: 790n,
+      held: 0n,
+      available: 790n,
+      promotional: 790n,
+    })
     const [counted] = await readSpent(db, [spendCounter(limit, new Date())])
     assert.deepEqual([counted?.spent, counted?.held], [210n, 0n])
     await next.stop()

@@ -24,7 +24,8 @@ const task = JSON.parse(process.argv[2] ?? '') as LedgerTask
 const db = new Db({ url: task.url, pool_size: 4, application_name: 'ledger process' })
 const metrics = createMetrics()
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-unposted-'))
-const ledger = new CallLedger({ url: task.url, log: silent, metrics, folder })
+const promotional_credits = 'as_money'
+const ledger = new CallLedger({ url: task.url, log: silent, metrics, folder, promotional_credits })
 await ledger.start()
 const worker = new Worker({ log: silent, observe: () => {} })
 const own_node_id = ledger.node_id

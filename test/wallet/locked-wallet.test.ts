@@ -63,7 +63,12 @@ describe('while somebody keeps the row of a wallet', () => {
     assert.equal(first, 'nobody')
     await lock.release()
     await within(OTHERS_WAIT_MS, Promise.all(waiting))
-    assert.deepEqual(await readBalance(db, locked), { balance: 940n, held: 40n, available: 900n })
+    assert.deepEqual(await readBalance(db, locked), {
+      balance: 940n,
+      held: 40n,
+      available: 900n,
+      promotional: 940n,
+    })
     assert.equal((await readBalance(db, other))?.balance, 790n)
     await ledger.stop()
     await assertBooks(db)
@@ -129,7 +134,12 @@ describe('while somebody keeps the row of a wallet', () => {
     await lock.release()
     assert.equal((await settled).credits_used, 60n)
     await closed
-    assert.deepEqual(await readBalance(db, locked), { balance: 940n, held: 0n, available: 940n })
+    assert.deepEqual(await readBalance(db, locked), {
+      balance: 940n,
+      held: 0n,
+      available: 940n,
+      promotional: 940n,
+    })
     await assertBooks(db)
   })
 })

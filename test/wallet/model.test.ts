@@ -277,6 +277,7 @@ class History {
           from_account_id: this.walletId(from),
           to_account_id: this.walletId(to),
           amount,
+          promotional_credits: 'as_money',
         }),
       ),
     )

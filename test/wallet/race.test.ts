@@ -53,7 +53,12 @@ describe('a hot wallet', () => {
       })
       await ledger.stop()
       assert.deepEqual({ served, refused }, { served: k, refused: 500 - k })
-      assert.deepEqual(await readBalance(db, wallet_id), { balance: 0n, held: 0n, available: 0n })
+      assert.deepEqual(await readBalance(db, wallet_id), {
+        balance: 0n,
+        held: 0n,
+        available: 0n,
+        promotional: 0n,
+      })
     }
   })
 
@@ -180,6 +185,7 @@ describe('a settle against the sweeper', () => {
       balance: BigInt(RACES) * 30n,
       held: 0n,
       available: BigInt(RACES) * 30n,
+      promotional: BigInt(RACES) * 30n,
     })
   })
 

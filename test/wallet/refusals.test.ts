@@ -56,6 +56,7 @@ const REFUSALS = {
       from_account_id: held_id,
       to_account_id: free_id,
       amount: 41n,
+      promotional_credits: 'as_money' as const,
     }
     await assert.rejects(
       db.transaction((tx) => transferCredits(tx, transfer)),

@@ -332,6 +332,18 @@ describe('a sealed month', () => {
     ['sealed_rows_are_unchanged', "delete from journal where kind = 'usage'"],
     ['sealed_rows_are_unchanged', 'update wallet_seal set balance = balance + 1'],
     ['closing_is_opening_and_lines', 'update wallet_seal set balance = balance + 1'],
+    ['closing_is_opening_and_lines', 'update wallet_seal set promotional = promotional - 1'],
+    ['sealed_rows_are_unchanged', 'update wallet_seal set promotional = promotional - 1'],
+    [
+      'sealed_rows_are_unchanged',
+      "update journal set promotional_after = promotional_after - 1 where kind = 'usage' and wallet_seq is not null",
+    ],
+    [
+      'promotional_credits_follow_the_rule',
+      "update journal set promotional_after = promotional_after - 1 where kind = 'usage' and wallet_seq is not null",
+    ],
+    ['sealed_rows_are_unchanged', 'update usage_event set promotional_credits = 0'],
+    ['promotional_credits_follow_the_rule', 'update usage_event set promotional_credits = 0'],
     ['account_totals_add_up', "update account_seal set total = total + 1 where account = 'promo'"],
     ['seals_form_a_chain', "update ledger_seal_part set digest = repeat('0', 64)"],
     ['seals_form_a_chain', "update ledger_seal set previous_digest = repeat('1', 64)"],

@@ -21,6 +21,7 @@ import {
 import { CallLedger, type CallLedgerOptions } from '../../src/wallet/lanes/call-ledger.ts'
 import { LaneConnection } from '../../src/wallet/lanes/connection.ts'
 import { openWallet } from '../../src/wallet/postings.ts'
+import type { PromotionalCredits } from '../../src/wallet/promotional.ts'
 
 /** The full versions of the tests run with SVC_LONG=1. */
 export const LONG = process.env['SVC_LONG'] === '1'
@@ -32,7 +33,14 @@ export async function makeLedger(
   options: Partial<CallLedgerOptions> = {},
 ): Promise<CallLedger> {
   const folder = makeTestFolder()
-  const ledger = new CallLedger({ url, log: silent, metrics: createMetrics(), folder, ...options })
+  const ledger = new CallLedger({
+    url,
+    log: silent,
+    metrics: createMetrics(),
+    folder,
+    promotional_credits: 'as_money',
+    ...options,
+  })
   await ledger.start()
   return ledger
 }
@@ -77,7 +85,10 @@ export async function expireHolds(url: string): Promise<void> {
 }
 
 /** Batches as they are written here: no queue, no lane, no lease. */
-export async function makeBatchWriter(url: string) {
+export async function makeBatchWriter(
+  url: string,
+  promotional_credits: PromotionalCredits = 'as_money',
+) {
   const connection = new LaneConnection({ url, application_name: 'test', deadline_ms: 10_000 })
   const live = await makeNode(url)
   return {
@@ -92,6 +103,7 @@ export async function makeBatchWriter(url: string) {
         node_id,
         lease_ms: 15_000,
         expires_after_ms: 3_600_000,
+        promotional_credits,
       })
     },
     close: () => connection.close(),

@@ -3,6 +3,7 @@
 import { toJson } from '../../platform/money.ts'
 import { bucketOf } from '../bucket.ts'
 import { countersOf, type Hold, type HoldRequest, type SettleRequest } from '../holds.ts'
+import type { PromotionalCredits } from '../promotional.ts'
 import { type HoldRow, LEDGER_BATCH, type SettleRow } from '../store.ts'
 import type { LaneConnection } from './connection.ts'
 
@@ -18,6 +19,7 @@ export type LedgerBatch = {
   node_id: string
   lease_ms: number
   expires_after_ms: number
+  promotional_credits: PromotionalCredits
 }
 
 export type LedgerAnswers = { settles: SettleRow[]; holds: HoldRow[] }
@@ -31,6 +33,7 @@ export async function writeBatch(
     column(settles, settleRow),
     limitColumn(settles.map(({ hold }) => hold.spend)),
     toJson(settles.map(({ charge }) => describe(charge))),
+    batch.promotional_credits === 'as_money',
     column(holds, holdRow),
     limitColumn(holds.map(({ request }) => countersOf(request))),
     batch.node_id,

@@ -5,6 +5,7 @@ import type { Log } from '../../platform/log.ts'
 import type { LedgerMetrics } from '../../platform/metrics.ts'
 import { bucketOf } from '../bucket.ts'
 import { countersOf, type HoldRequest } from '../holds.ts'
+import type { PromotionalCredits } from '../promotional.ts'
 import type { LimitedCounter } from '../spend-limits.ts'
 import {
   type HoldRow,
@@ -22,6 +23,8 @@ export type LaneOptions = {
   url: string
   log: Log
   metrics: LedgerMetrics
+  /** Whether a markup that promotional credits pay is paid out. */
+  promotional_credits: PromotionalCredits
   /** Keeps these holds alive. */
   lease: Lease
   /** Of each kind: a batch may have twice as many. */
@@ -92,13 +95,18 @@ export class Lane {
     items: readonly Item[],
     connection: LaneConnection,
   ): Promise<(HoldRow | SettleRow)[]> {
-    const { lease, hold_expires_after_ms = HOLD_EXPIRES_AFTER_MS } = this.#options
+    const {
+      lease,
+      hold_expires_after_ms = HOLD_EXPIRES_AFTER_MS,
+      promotional_credits,
+    } = this.#options
     const answers = await writeBatch(connection, {
       holds: items.flatMap((item) => ('hold' in item ? [item.hold] : [])),
       settles: items.flatMap((item) => ('settle' in item ? [item.settle] : [])),
       node_id: lease.node_id,
       lease_ms: LEASE_MS,
       expires_after_ms: hold_expires_after_ms,
+      promotional_credits,
     })
     const [settled, held] = [answers.settles.values(), answers.holds.values()]
     return items.flatMap(

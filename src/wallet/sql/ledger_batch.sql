@@ -4,7 +4,7 @@
 -- Plans are made once and pinned to index look-ups, here for the functions below as well: they do not depend on the
 -- statistics of tables that change shape, and a batch of one is not planned anew each time.
 create or replace function ledger_batch(
-  p_settles settle_item[], p_settle_limits limit_item[], p_usage json,
+  p_settles settle_item[], p_settle_limits limit_item[], p_usage json, p_promotional_is_money boolean,
   p_holds hold_item[], p_hold_limits limit_item[], p_node_id uuid, p_lease interval, p_expires_after interval
 ) returns table (
   kind text, item integer, state text, charged bigint, shortfall bigint, balance_before bigint,
@@ -30,7 +30,7 @@ begin
     return query
     select 'settle', s.item, s.state, s.charged, s.shortfall, s.balance_before, s.balance_after,
       null::bigint, null::uuid, null::bigint
-    from settle_batch(p_settles, p_settle_limits, p_usage) s;
+    from settle_batch(p_settles, p_settle_limits, p_usage, p_promotional_is_money) s;
   end if;
   if p_holds <> '{}' then
     return query
