@@ -14,7 +14,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 const read = (SECRET_SCANNING_KEYS: string) => readScannerKeys(loadConfig({ SECRET_SCANNING_KEYS }))
 const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const pemOf = ({ publicKey }: Pick<ReturnType<typeof pair>, 'publicKey'>) =>
-  publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  publicKey.export({ type: 'spki', format: 'pem' })
 
 test('keys are read from PEM, from PEM in one line, and from a file with what GitHub answers', () => {
   const [one, two] = [pair(), pair()]

@@ -13,12 +13,13 @@ export function normaliseRange(text: string): string | undefined {
   if (family === 0 || address.includes('%') || more.length > 0) return undefined
   const bits_max = family === 4 ? 32 : 128
   if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= bits_max)) return undefined
-  const cidr = `${address}/${Number(bits ?? bits_max)}`
-  if (family === 4) return `${ipaddr.IPv4.networkAddressFromCIDR(cidr)}/${Number(bits ?? bits_max)}`
+  const length = Number(bits ?? bits_max)
+  const cidr = `${address}/${length}`
+  if (family === 4) return `${ipaddr.IPv4.networkAddressFromCIDR(cidr).toString()}/${length}`
   const network = ipaddr.IPv6.networkAddressFromCIDR(cidr)
   // A caller by IPv4 is compared as that, so a range of mapped addresses would hold nobody.
   if (network.isIPv4MappedAddress()) return undefined
-  return `${network.toRFC5952String()}/${Number(bits ?? bits_max)}`
+  return `${network.toRFC5952String()}/${length}`
 }
 
 export class AddressRanges {

@@ -170,7 +170,7 @@ describe('a report of a leaked key', () => {
 describe('a signed report', () => {
   const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pemOf = ({ publicKey }: ReturnType<typeof pair>) =>
-    publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    publicKey.export({ type: 'spki', format: 'pem' })
   const github = pair()
   const signed = (body: unknown, { privateKey } = github) => ({
     'github-public-key-identifier':
