@@ -147,6 +147,7 @@ async function openApp(parts: Parts, options: AppOptions) {
   healthRoutes(app, {
     ...parts,
     metrics_token: config.METRICS_TOKEN,
+    behind_proxy: config.TRUST_PROXY.length > 0,
     readMetrics,
     readWarnings: () => parts.model_watch.warnings(),
   })

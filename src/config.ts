@@ -9,6 +9,7 @@ import {
   limit,
   networks,
   optionalChoice,
+  optionalLimit,
   optionalText,
   percent,
   type Setting,
@@ -79,7 +80,19 @@ const SETTINGS = {
     doc: 'Requests a minute per key, token, session or IP.',
   }),
   REGISTER_LIMIT_PER_MINUTE: limit({ fallback: 3, doc: 'Registrations a minute per IP.' }),
-  LOGIN_LIMIT_PER_MINUTE: limit({ fallback: 5, doc: 'Logins a minute per IP and per email.' }),
+  REGISTER_SITE_LIMIT_PER_MINUTE: optionalLimit({
+    doc: 'Registrations a minute per /56 of IPv6 or /24 of IPv4. Default: 3 times REGISTER_LIMIT_PER_MINUTE.',
+  }),
+  REGISTER_REGION_LIMIT_PER_MINUTE: optionalLimit({
+    doc: 'Registrations a minute per /48 of IPv6 or /16 of IPv4. Default: 10 times REGISTER_LIMIT_PER_MINUTE.',
+  }),
+  REGISTER_SERVICE_LIMIT_PER_MINUTE: optionalLimit({
+    doc: 'Registrations a minute of everybody together. Default: 100 times REGISTER_LIMIT_PER_MINUTE.',
+  }),
+  LOGIN_LIMIT_PER_MINUTE: limit({
+    fallback: 5,
+    doc: 'Failed logins a minute per IP and per email.',
+  }),
   VERIFICATION_LIMIT_PER_HOUR: limit({ fallback: 3, doc: 'Verification mails an hour per user.' }),
   PASSWORD_LIMIT_PER_15_MINUTES: limit({
     fallback: 5,
@@ -89,6 +102,10 @@ const SETTINGS = {
   TOKEN_LIMIT_PER_MINUTE: limit({
     fallback: 1000,
     doc: 'Requests a minute to /oauth/token and /oauth/revoke per app.',
+  }),
+  CALLS_AT_ONCE_MAX: limit({
+    fallback: 200,
+    doc: 'Calls to models that one payer may have running at a time in one process.',
   }),
   APPS_PER_ACCOUNT_MAX: limit({ fallback: 100, doc: 'Most apps of one account at a time.' }),
   WEBHOOKS_PER_ACCOUNT_MAX: limit({

@@ -4,6 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { KeyPrincipal, RoutePolicy, TokenPrincipal } from '../http/access.ts'
 import type { Lifecycle } from '../http/lifecycle.ts'
+import type { Lookups } from '../http/lookups.ts'
 import {
   addressBucket,
   type LimitName,
@@ -30,6 +31,7 @@ import {
 
 export type AccessParts = PrincipalParts & {
   limits: RateLimits
+  lookups: Lookups
   lifecycle: Lifecycle
   last_used: LastUsed
   public_url: string
@@ -98,7 +100,7 @@ function admitFromMemory(parts: AccessParts, arrival: Arrival): boolean {
 
 async function admit(parts: AccessParts, arrival: Arrival): Promise<void> {
   const { request, policy, credential } = arrival
-  const principal = await findPrincipal(parts, credential).catch(asMissingUser)
+  const principal = await lookUp(parts, arrival).catch(asMissingUser)
   request.principal = principal instanceof ApiError ? null : unexpired(parts, principal)
   // Counted before anything is refused, also where the credential leads to nobody any more.
   await countRequest(parts.limits, arrival)
@@ -108,6 +110,15 @@ async function admit(parts: AccessParts, arrival: Arrival): Promise<void> {
   if (request.principal?.kind === 'key') {
     actForUser(parts, arrival, await findUserToken(parts, credential))
   }
+}
+
+/** Made-up credentials of an address that has had its share of them cost no query. */
+async function lookUp(parts: AccessParts, { request, credential }: Arrival) {
+  if (!('secret' in credential)) return undefined
+  const { ip } = request
+  return await parts.lookups.find({ ip, secret: credential.secret }, () =>
+    findPrincipal(parts, credential),
+  )
 }
 
 function noteUse({ last_used, clock }: AccessParts, { principal }: FastifyRequest): void {
@@ -179,6 +190,7 @@ function counterOf(request: FastifyRequest): { key: string; max: number | undefi
 function requireAccess(arrival: Arrival): void {
   const { policy, credential } = arrival
   const { principal } = arrival.request
+  if (credential.kind === 'two') throw twoCredentials()
   switch (policy.access) {
     case 'public':
       return
@@ -219,6 +231,13 @@ function requireSession({ request, policy, public_origin }: Arrival): void {
       message: 'This was asked for by a page of another site.',
     })
   }
+}
+
+function twoCredentials(): ApiError {
+  return new ApiError('bad_request', {
+    message: 'The bearer token and X-API-Key are two different credentials.',
+    hint: 'Send one of them. Only an API key in X-API-Key and a user’s svc_token_… as bearer go together.',
+  })
 }
 
 function noCaller(): ApiError {
