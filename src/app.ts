@@ -54,6 +54,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     ...parts,
     public_url,
     welcome_credits: config.WELCOME_CREDITS,
+    login_limit: config.LOGIN_LIMIT_PER_MINUTE,
     secure_cookies: public_url.startsWith('https:'),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
   }

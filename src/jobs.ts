@@ -1,6 +1,7 @@
 // Every job of a process, by its role.
 
 import { accountJobs } from './accounts/jobs.ts'
+import { signInJob } from './accounts/sign-in/jobs.ts'
 import type { Parts } from './compose.ts'
 import { forgetResultsJob } from './gateway/idempotency/jobs.ts'
 import { modelWatchJob } from './gateway/model-watch.ts'
@@ -32,6 +33,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
       ? []
       : [
           ...background,
+          signInJob(parts),
           ...oauthJobs(parts),
           ...walletJobs({ ...parts, own_node_id }),
           ...webhookJobs({ ...parts, wakeMailSender }),

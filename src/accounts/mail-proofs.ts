@@ -16,6 +16,7 @@ import {
   insertMailToken,
   markEmailVerified,
   type ProofPurpose,
+  peekMailToken,
   queueMailToEmail,
   takeMailToken,
   updatePassword,
@@ -69,8 +70,11 @@ export async function resetPassword(
 ): Promise<void> {
   // Checked first, so that a password that is too short does not use up the link.
   requireStrongPassword(given.new_password, 'new_password')
-  const password_hash = await hashPassword(given.new_password)
   const now = parts.clock.now()
+  // A token that is junk must not cost a turn at hashing; the good one is used up below, with what it is used for.
+  const known = await peekMailToken(parts.db, digestSecret(given.token), 'reset_password')
+  if (!known || known.expires_at <= now) throw spentLink('reset_password')
+  const password_hash = await hashPassword(given.new_password)
   await parts.db.transaction(async (tx) => {
     const proof = await takeProof(tx, { token: given.token, purpose: 'reset_password', now })
     await updatePassword(tx, proof.account_id, password_hash)
@@ -111,11 +115,15 @@ async function queueMail(
 async function takeProof(tx: Tx, given: { token: string; purpose: ProofPurpose; now: Date }) {
   const proof = await takeMailToken(tx, digestSecret(given.token), given.purpose)
   if (proof && proof.expires_at > given.now) return proof
-  throw new ApiError('invalid_request', {
+  throw spentLink(given.purpose)
+}
+
+function spentLink(purpose: ProofPurpose): ApiError {
+  return new ApiError('invalid_request', {
     message: 'The link was used before or is too old.',
     param: 'token',
     hint:
-      given.purpose === 'verify_email'
+      purpose === 'verify_email'
         ? 'Ask for a new mail with POST /auth/send-verification.'
         : 'Ask for a new mail with POST /auth/forgot-password.',
   })

@@ -2,6 +2,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import type { SessionPrincipal } from '../http/access.ts'
+import { readDeviceCookie } from '../http/session-cookie.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
@@ -27,10 +28,19 @@ export type Session = { session_token: string; expires_at: Date }
 export type KnownSession = Omit<SessionPrincipal, 'by_cookie'>
 
 /** Who opens it; kept with the session, for those who look into a break-in. */
-export type Client = { ip: string; user_agent: string | undefined }
+export type Client = {
+  ip: string
+  user_agent: string | undefined
+  /** What an earlier sign-in left in the browser: sign-in/known-devices.ts. */
+  device_token?: string | undefined
+}
 
 export function clientOf(request: FastifyRequest): Client {
-  return { ip: request.ip, user_agent: request.headers['user-agent'] }
+  return {
+    ip: request.ip,
+    user_agent: request.headers['user-agent'],
+    device_token: readDeviceCookie(request),
+  }
 }
 
 export function storedUserAgent({ user_agent }: Client): string | null {

@@ -206,6 +206,14 @@ const TAKE_MAIL_TOKEN = statement<{ account_id: string; email: string; expires_a
    returning account_id, email, expires_at`,
 )
 
+const PEEK_MAIL_TOKEN = statement<{ expires_at: Date }>(
+  'accounts.peek_mail_token',
+  `select expires_at
+   from mail_token
+   where token_digest = $1::bytea
+     and purpose = $2::text`,
+)
+
 const DELETE_MAIL_TOKENS = statement<object>(
   'accounts.delete_mail_tokens',
   `delete from mail_token
@@ -374,6 +382,11 @@ export async function insertMailToken(
 
 export async function takeMailToken(tx: Tx, token_digest: Buffer, purpose: MailPurpose) {
   return (await tx.run(TAKE_MAIL_TOKEN, [token_digest, purpose]))[0]
+}
+
+/** Without using it up. */
+export async function peekMailToken(db: Queryable, token_digest: Buffer, purpose: MailPurpose) {
+  return (await db.run(PEEK_MAIL_TOKEN, [token_digest, purpose]))[0]
 }
 
 export async function deleteMailTokens(

@@ -95,7 +95,12 @@ export class RateLimits {
   refusal(name: LimitName, slot: Slot): ApiError {
     this.#events.onRefused(name)
     return new ApiError(this.#limits[name].code, {
-      headers: { 'retry-after': String(slot.retry_after_s) },
+      headers: {
+        'retry-after': String(slot.retry_after_s),
+        'x-ratelimit-limit': String(slot.limit),
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset': String(slot.reset_at_s),
+      },
     })
   }
 

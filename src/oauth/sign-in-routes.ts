@@ -14,7 +14,7 @@ import { html } from '../http/html.ts'
 import { renderNotice, sendFormPage } from '../http/page.ts'
 import type { LimitName } from '../http/rate-limit.ts'
 import type { App } from '../http/server.ts'
-import { readSessionCookie, setSessionCookie } from '../http/session-cookie.ts'
+import { readSessionCookie, setDeviceCookie, setSessionCookie } from '../http/session-cookie.ts'
 import { ApiError } from '../platform/errors.ts'
 import { findAppOfClient } from './apps.ts'
 import {
@@ -38,7 +38,7 @@ export function signInRoutes(app: App, parts: SignInParts): void {
   app.get('/oauth/register', shown, (request, reply) =>
     showForm(parts, 'register', { request, reply }),
   )
-  app.post('/oauth/login', formRoute('login'), (request, reply) =>
+  app.post('/oauth/login', formRoute(), (request, reply) =>
     enter(parts, 'login', { request, reply }),
   )
   app.post('/oauth/register', formRoute('register'), (request, reply) =>
@@ -49,9 +49,10 @@ export function signInRoutes(app: App, parts: SignInParts): void {
 }
 
 /** Counted together with what /auth/login and /auth/register count. */
-function formRoute(rate_limit: LimitName) {
+function formRoute(rate_limit?: LimitName) {
+  const limited = rate_limit === undefined ? {} : { rate_limit }
   return {
-    config: { access: 'public', page: true, accepts_form: true, rate_limit },
+    config: { access: 'public', page: true, accepts_form: true, ...limited },
     schema: { hide: true },
   } as const
 }
@@ -109,6 +110,7 @@ async function openSessionOnPage(
     max_age_s: SESSION_LIFETIME_S,
     secure: parts.secure_cookies,
   })
+  setDeviceCookie(reply, { token: opened.device_token, secure: parts.secure_cookies })
   const query = carriedQuery(request)
   return reply.redirect(query === '' ? '/oauth/connections' : `/oauth/authorize?${query}`, 303)
 }
