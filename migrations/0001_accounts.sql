@@ -37,13 +37,14 @@ create table session (
 create index session_by_account on session (account_id);
 create index session_by_expiry on session (expires_at);
 
--- Where an account was signed in to before: the digest of a cookie, and of the address that it last came from.
+-- Where an account was signed in to before: digests of cookies, and of address ranges.
 create table known_device (
   account_id uuid not null references account (id) on delete cascade,
-  device_digest bytea not null,
-  address_digest bytea not null,
+  kind text not null,
+  digest bytea not null,
   last_used_at timestamptz not null,
-  primary key (account_id, device_digest)
+  primary key (account_id, kind, digest),
+  constraint known_device_kind_is_known check (kind in ('device', 'address'))
 );
 create index known_device_by_use on known_device (last_used_at);
 

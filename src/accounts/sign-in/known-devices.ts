@@ -1,5 +1,5 @@
-// Devices that an account was signed in to from: nobody else's wrong passwords keep them out. A device is a random cookie,
-// stored as a digest, with the address that it last signed in from.
+// Devices and addresses that an account was signed in to from: nobody else's wrong passwords keep them out. A device is a
+// random cookie; both are stored as digests.
 
 import { addressBucket } from '../../http/address-bucket.ts'
 import type { Tx } from '../../platform/db.ts'
@@ -7,7 +7,7 @@ import { digestSecret, mintSecret } from '../../platform/tokens.ts'
 import type { Client } from '../sessions.ts'
 import { isDeviceOf, saveDevice } from './store.ts'
 
-/** Of one account; the one that was used longest ago is forgotten first. */
+/** Of one account, and as many addresses; what was used longest ago is forgotten first. */
 const DEVICES_MAX = 20
 const DEVICE_PATTERN = /^dev_[A-Za-z0-9_-]{43}$/
 

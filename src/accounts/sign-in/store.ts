@@ -12,8 +12,8 @@ const READ_STANDING = statement<
   `select known.by_device, known.by_address, failure.subject, failure.count, failure.last_at
    from (
      select
-       coalesce(bool_or(device.device_digest = $2::bytea), false) as by_device,
-       coalesce(bool_or(device.address_digest = $3::bytea), false) as by_address
+       coalesce(bool_or(device.kind = 'device' and device.digest = $2::bytea), false) as by_device,
+       coalesce(bool_or(device.kind = 'address' and device.digest = $3::bytea), false) as by_address
      from account
      join known_device device on device.account_id = account.id
      where account.email_key = $1::text
@@ -45,23 +45,26 @@ const CLEAR_FAILURES = statement<object>(
 
 const REMEMBER_DEVICE = statement<object>(
   'accounts.remember_device',
-  `insert into known_device (account_id, device_digest, address_digest, last_used_at)
-   values ($1::uuid, $2::bytea, $3::bytea, $4::timestamptz)
-   on conflict (account_id, device_digest) do update
-   set address_digest = excluded.address_digest,
-       last_used_at = excluded.last_used_at`,
+  `insert into known_device (account_id, kind, digest, last_used_at)
+   values
+     ($1::uuid, 'device', $2::bytea, $4::timestamptz),
+     ($1::uuid, 'address', $3::bytea, $4::timestamptz)
+   on conflict (account_id, kind, digest) do update
+   set last_used_at = excluded.last_used_at`,
 )
 
 const FORGET_OLDEST_DEVICES = statement<object>(
   'accounts.forget_oldest_devices',
   `delete from known_device
    where account_id = $1::uuid
-     and device_digest in (
-       select device_digest
-       from known_device
-       where account_id = $1::uuid
-       order by last_used_at desc, device_digest
-       offset $2::integer
+     and (kind, digest) in (
+       select kind, digest
+       from (
+         select kind, digest, row_number() over (partition by kind order by last_used_at desc, digest) as place
+         from known_device
+         where account_id = $1::uuid
+       ) ordered
+       where place > $2::integer
      )`,
 )
 
@@ -70,7 +73,8 @@ const FIND_DEVICE = statement<object>(
   `select 1
    from known_device
    where account_id = $1::uuid
-     and device_digest = $2::bytea`,
+     and kind = 'device'
+     and digest = $2::bytea`,
 )
 
 const PURGE_FAILURES = statement<{ subject: Buffer }>(
@@ -85,16 +89,16 @@ const PURGE_FAILURES = statement<{ subject: Buffer }>(
    returning subject`,
 )
 
-const PURGE_DEVICES = statement<{ device_digest: Buffer }>(
+const PURGE_DEVICES = statement<{ digest: Buffer }>(
   'accounts.purge_devices',
   `delete from known_device
-   where (account_id, device_digest) in (
-     select account_id, device_digest
+   where (account_id, kind, digest) in (
+     select account_id, kind, digest
      from known_device
      where last_used_at < $1::timestamptz
      limit $2::integer
    )
-   returning device_digest`,
+   returning digest`,
 )
 
 export async function readStanding(
