@@ -38,6 +38,27 @@ create table session (
 create index session_by_account on session (account_id);
 create index session_by_expiry on session (expires_at);
 
+-- Where an account was signed in to before: digests of cookies, and of address ranges.
+create table known_device (
+  account_id uuid not null references account (id) on delete cascade,
+  kind text not null,
+  digest bytea not null,
+  last_used_at timestamptz not null,
+  primary key (account_id, kind, digest),
+  constraint known_device_kind_is_known check (kind in ('device', 'address'))
+);
+create index known_device_by_use on known_device (last_used_at);
+
+-- Sign-ins that failed today. The subject is the digest of an email address, known or not, of an address range, or of a
+-- device.
+create table sign_in_failure (
+  day date not null,
+  subject bytea not null,
+  count integer not null,
+  last_at timestamptz not null,
+  primary key (day, subject)
+);
+
 -- Proofs that travel by mail: each is good once. `email` is the address it was sent to, so a proof does
 -- not outlive a change of address.
 create table mail_token (

@@ -72,6 +72,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
     password_policy: config.PASSWORD_POLICY,
     endAccess: accessEnder(parts),
     verified_credits: config.VERIFIED_CREDITS,
+    login_limit: config.LOGIN_LIMIT_PER_MINUTE,
     secure_cookies: public_url.startsWith('https:'),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
   }
@@ -182,6 +183,7 @@ async function openApp(parts: Parts, options: AppOptions) {
   healthRoutes(app, {
     ...parts,
     metrics_token: config.METRICS_TOKEN,
+    behind_proxy: config.TRUST_PROXY.length > 0,
     readMetrics,
     readWarnings: () => [...setting_warnings, ...parts.model_watch.warnings()],
   })

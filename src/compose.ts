@@ -15,6 +15,7 @@ import { createElevenlabs, createProviders } from './gateway/providers.ts'
 import { RunningCalls } from './gateway/running-calls.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
+import { Lookups } from './http/lookups.ts'
 import { limitsFrom, RateLimits } from './http/rate-limit.ts'
 import { LastUsed } from './keys/last-used.ts'
 import { LinkUses } from './oauth/link-uses.ts'
@@ -67,6 +68,7 @@ export function compose(options: ComposeOptions) {
   const webhook_client = createWebhookClient({ allow_loopback: config.SVC_MODE !== 'live' })
   const dispatcher = new Dispatcher({ db, client: webhook_client, secret_box, clock, log, metrics })
   const event_wake = new Wake(db, EVENTS_CHANNEL)
+  const limits = composeLimits(config, log, metrics)
   const credentials = composeCredentials(options, { db: feed_db, metrics, others: [dispatcher] })
   return {
     config,
@@ -91,10 +93,11 @@ export function compose(options: ComposeOptions) {
     drains: { open: 0 },
     ...composeCalls(options, { db, clock, metrics, event_wake }),
     growth: { wait_ms: GROWTH_WAIT_MS },
-    running: new RunningCalls(),
+    running: new RunningCalls(config.CALLS_AT_ONCE_MAX),
     price_lists: new PriceLists(db, clock),
     failed_calls: new FailedCalls((count) => metrics.failed_calls_dropped.inc(count)),
-    limits: composeLimits(config, log, metrics),
+    limits,
+    lookups: new Lookups(limits),
     last_used: new LastUsed(),
     scanner_keys: readScannerKeys(config),
     last_seen: new LastSeen({ idle_minutes: config.SESSION_IDLE_MINUTES }),

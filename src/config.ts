@@ -10,6 +10,7 @@ import {
   networks,
   optionalChoice,
   optionalCredits,
+  optionalLimit,
   optionalText,
   percent,
   type Setting,
@@ -17,6 +18,7 @@ import {
   text,
   url,
 } from './setting-kinds.ts'
+
 import { PROMOTIONAL_CREDITS, type PromotionalCredits } from './wallet/promotional.ts'
 
 const SETTINGS = {
@@ -90,7 +92,19 @@ const SETTINGS = {
     doc: 'Requests a minute per key, token, session or IP.',
   }),
   REGISTER_LIMIT_PER_MINUTE: limit({ fallback: 3, doc: 'Registrations a minute per IP.' }),
-  LOGIN_LIMIT_PER_MINUTE: limit({ fallback: 5, doc: 'Logins a minute per IP and per email.' }),
+  REGISTER_SITE_LIMIT_PER_MINUTE: optionalLimit({
+    doc: 'Registrations a minute per /56 of IPv6 or /24 of IPv4. Default: 3 times REGISTER_LIMIT_PER_MINUTE.',
+  }),
+  REGISTER_REGION_LIMIT_PER_MINUTE: optionalLimit({
+    doc: 'Registrations a minute per /48 of IPv6 or /16 of IPv4. Default: 10 times REGISTER_LIMIT_PER_MINUTE.',
+  }),
+  REGISTER_SERVICE_LIMIT_PER_MINUTE: optionalLimit({
+    doc: 'Registrations a minute of everybody together. Default: 100 times REGISTER_LIMIT_PER_MINUTE.',
+  }),
+  LOGIN_LIMIT_PER_MINUTE: limit({
+    fallback: 5,
+    doc: 'Failed logins a minute per IP and per email.',
+  }),
   VERIFICATION_LIMIT_PER_HOUR: limit({ fallback: 3, doc: 'Verification mails an hour per user.' }),
   PASSWORD_LIMIT_PER_15_MINUTES: limit({
     fallback: 5,
@@ -118,6 +132,10 @@ const SETTINGS = {
   }),
   STEP_UP: optionalChoice(['always', 'with_second_factor'] as const, {
     doc: 'Whose sessions must show again who they are, after 15 minutes, before what could cost dearly: of every account, or of those with a second factor. Default: always in live mode, with_second_factor in sandbox mode.',
+  }),
+  CALLS_AT_ONCE_MAX: limit({
+    fallback: 200,
+    doc: 'Calls to models that one payer may have running at a time in one process.',
   }),
   APPS_PER_ACCOUNT_MAX: limit({ fallback: 100, doc: 'Most apps of one account at a time.' }),
   WEBHOOKS_PER_ACCOUNT_MAX: limit({

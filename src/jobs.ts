@@ -3,8 +3,12 @@
 import { deleteClosedJob } from './accounts/closing/jobs.ts'
 import { factorJobs } from './accounts/factors/jobs.ts'
 import { accountJobs } from './accounts/jobs.ts'
+
 import { lastSeenJob } from './accounts/last-seen.ts'
 import { forgetSecurityEventsJob } from './accounts/security-log/jobs.ts'
+
+import { signInJob } from './accounts/sign-in/jobs.ts'
+
 import type { Parts } from './compose.ts'
 import { accessEnder } from './end-access.ts'
 import { forgetResultsJob } from './gateway/idempotency/jobs.ts'
@@ -47,6 +51,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
           deleteClosedJob({ ...parts, readOpenEarnings, endAccess: accessEnder(parts) }),
           forgetSecurityEventsJob(parts),
           ...factorJobs(parts),
+          signInJob(parts),
           ...oauthJobs(parts),
           ...walletJobs({ ...parts, own_node_id }),
           ...webhookJobs({ ...parts, wakeMailSender }),

@@ -37,6 +37,14 @@ export function limit(options: { fallback: number; doc: string }): Setting<numbe
   return integer({ ...options, min: 1, max: WINDOW_MAX })
 }
 
+/** Without a fallback of its own: another setting says what it is. */
+export function optionalLimit(options: { doc: string }): Setting<number | undefined> {
+  return {
+    ...integer({ ...options, fallback: 0, min: 1, max: 100 * WINDOW_MAX }),
+    fallback: undefined,
+  }
+}
+
 /** Up to two decimals; the value is in hundredths of a percent, so that no float touches a price. */
 export function percent(options: { fallback: number; doc: string }): Setting<number> {
   return {

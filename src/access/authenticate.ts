@@ -2,9 +2,12 @@
 // holds the caller against what the route declared.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { clientOf } from '../accounts/client.ts'
+import { deviceDigestOf } from '../accounts/sign-in/known-devices.ts'
 import { requireNotSuspended } from '../accounts/suspension.ts'
 import type { KeyPrincipal, RoutePolicy, TokenPrincipal } from '../http/access.ts'
 import type { Lifecycle } from '../http/lifecycle.ts'
+import type { Lookups } from '../http/lookups.ts'
 import {
   addressBucket,
   type LimitName,
@@ -32,6 +35,7 @@ import {
 
 export type AccessParts = PrincipalParts & {
   limits: RateLimits
+  lookups: Lookups
   lifecycle: Lifecycle
   last_used: LastUsed
   public_url: string
@@ -100,7 +104,7 @@ function admitFromMemory(parts: AccessParts, arrival: Arrival): boolean {
 
 async function admit(parts: AccessParts, arrival: Arrival): Promise<void> {
   const { request, policy, credential } = arrival
-  const principal = await findPrincipal(parts, credential).catch(asRefusal)
+  const principal = await lookUp(parts, arrival).catch(asRefusal)
   request.principal = principal instanceof ApiError ? null : unexpired(parts, principal)
   // Counted before anything is refused, also where the credential leads to nobody any more.
   await countRequest(parts.limits, arrival)
@@ -110,6 +114,15 @@ async function admit(parts: AccessParts, arrival: Arrival): Promise<void> {
   if (request.principal?.kind === 'key') {
     actForUser(parts, arrival, await findUserToken(parts, credential))
   }
+}
+
+/** Made-up credentials of an address that has had its share of them cost no query. */
+async function lookUp(parts: AccessParts, { request, credential }: Arrival) {
+  if (!('secret' in credential)) return undefined
+  const { ip } = request
+  return await parts.lookups.find({ ip, secret: credential.secret }, () =>
+    findPrincipal(parts, credential),
+  )
 }
 
 function noteUse(parts: AccessParts, { principal }: FastifyRequest): void {
@@ -149,8 +162,9 @@ async function countRequest(
   }
   const { key, max } = counterOf(request)
   applySlot(limits, reply, 'global', await limits.take('global', key, max))
-  const { rate_limit } = policy
+  const { rate_limit, spares_devices } = policy
   if (rate_limit === undefined) return
+  if (spares_devices && deviceDigestOf(clientOf(request)) !== undefined) return
   const slot = await limits.take(rate_limit, addressBucket(request.ip))
   applySlot(limits, reply, rate_limit, slot)
 }
@@ -187,6 +201,7 @@ function counterOf(request: FastifyRequest): { key: string; max: number | undefi
 function requireAccess(arrival: Arrival): void {
   const { policy, credential, request } = arrival
   const { principal } = request
+  if (credential.kind === 'two') throw twoCredentials()
   if (principal && policy.access !== 'public') requireNotSuspended(principal)
   switch (policy.access) {
     case 'public':
@@ -229,6 +244,13 @@ function requireSession({ request, policy, public_origin }: Arrival): void {
       message: 'This was asked for by a page of another site.',
     })
   }
+}
+
+function twoCredentials(): ApiError {
+  return new ApiError('bad_request', {
+    message: 'The bearer token and X-API-Key are two different credentials.',
+    hint: 'Send one of them. Only an API key in X-API-Key and a user’s svc_token_… as bearer go together.',
+  })
 }
 
 function noCaller(): ApiError {

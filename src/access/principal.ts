@@ -25,6 +25,7 @@ export function findPrincipalInMemory(
   switch (credential.kind) {
     case 'none':
     case 'unknown':
+    case 'two':
       return null
     case 'key':
       return findKeyInMemory(parts, credential.secret)
@@ -44,6 +45,7 @@ export async function findPrincipal(
   switch (credential.kind) {
     case 'none':
     case 'unknown':
+    case 'two':
       return undefined
     case 'key':
       return await findActiveKey(parts, credential.secret)

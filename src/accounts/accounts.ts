@@ -1,11 +1,10 @@
 // Registration, login and the password: who somebody is, before any credential of theirs exists.
 
-import type { RateLimits } from '../http/rate-limit.ts'
-import type { Clock } from '../platform/clock.ts'
+import { addressBucket } from '../http/address-bucket.ts'
 import type { Db, Queryable } from '../platform/db.ts'
+
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
-import type { Log } from '../platform/log.ts'
 import { violatedConstraint } from '../platform/sql-errors.ts'
 import { mintId } from '../platform/tokens.ts'
 import { openWallet, readBalance } from '../wallet/postings.ts'
@@ -24,6 +23,15 @@ import { callOffProofs } from './proof-store.ts'
 import { recordSecurityEvent } from './security-log/security-log.ts'
 import { type Client, closeSessions, openSession, type Session } from './sessions.ts'
 import {
+  type Attempt,
+  type AttemptParts,
+  beginAttempt,
+  judgeAttempt,
+  noteSignIn,
+} from './sign-in/attempts.ts'
+import { rememberDevice } from './sign-in/known-devices.ts'
+import { requireRegistrationBudget } from './sign-in/registration-budget.ts'
+import {
   type AccountRow,
   findAccount,
   findAccountByEmail,
@@ -34,18 +42,18 @@ import {
 import { requireNotSuspended } from './suspension.ts'
 
 export type AccountParts = PasswordRules &
-  SecondStepParts & {
-    db: Db
+  SecondStepParts &
+  AttemptParts & {
     feed: InvalidationFeed
-    clock: Clock
-    log: Log
-    limits: RateLimits
     welcome_credits: bigint
   }
 
 export type User = { id: string; email: string; balance: bigint }
 
-export type LoggedIn = Session & { user: User }
+/** `device_token`: for the cookie by which this device is known at its next sign-in. */
+export type LoggedIn = OpenedSession & { user: User }
+
+type OpenedSession = Session & { device_token: string }
 
 export async function register(
   parts: AccountParts,
@@ -53,7 +61,12 @@ export async function register(
 ): Promise<LoggedIn> {
   const email = requireEmail(given.email)
   requireStrongPassword(parts, given.password, { param: 'password', email })
-  const password_hash = await hashPassword(given.password)
+  // What costs little comes before what costs much.
+  if (await findAccountByEmail(parts.db, emailKey(email))) throw new ApiError('email_exists')
+  const { client } = given
+  await requireRegistrationBudget(parts.limits, client.ip)
+  const turn = { kind: 'register', caller: addressBucket(client.ip) } as const
+  const password_hash = await hashPassword(given.password, turn)
   const now = parts.clock.now()
   const id = mintId({ at: now })
   try {
@@ -70,12 +83,9 @@ export async function register(
         welcome_credits: parts.welcome_credits,
         at: now,
       })
-      const session = await openSession(parts, tx, id, {
-        client: given.client,
-        now,
-        registered: true,
-      })
-      return { user: { id, email, balance }, ...session }
+      const session = await openSession(parts, tx, id, { client, now, registered: true })
+      const device_token = await rememberDevice(tx, { account_id: id, client, at: now })
+      return { user: { id, email, balance }, ...session, device_token }
     })
   } catch (error) {
     if (violatedConstraint(error) === 'account_email_is_unique') throw new ApiError('email_exists')
@@ -87,27 +97,28 @@ export async function login(
   parts: AccountParts,
   given: { email: string; password: string; client: Client },
 ): Promise<LoggedIn> {
-  const account = await requireCredentials(parts, given)
+  const { account, attempt } = await requireCredentials(parts, given)
   if (account.closes_at) throw closingRefusal(account.closes_at)
-  const entered = await enter(parts, account, given)
+  const entered = await enter(parts, account, { ...given, attempt })
   if ('challenge_id' in entered) throw secondFactorRequired(entered)
   return { user: await describeUser(parts.db, account), ...entered }
 }
 
 /** The account of an address and its password. */
 export async function requireCredentials(
-  parts: Pick<AccountParts, 'db' | 'limits'>,
-  given: { email: string; password: string },
-): Promise<AccountRow> {
+  parts: AttemptParts,
+  given: { email: string; password: string; client: Client },
+): Promise<{ account: AccountRow; attempt: Attempt }> {
   const key = emailKey(given.email)
-  await parts.limits.require('login', `email:${key}`)
+  const attempt = await beginAttempt(parts, { email_key: key, client: given.client })
   const account = await findAccountByEmail(parts.db, key)
-  if (!(await verifyPassword(given.password, account?.password_hash)) || !account) {
-    throw new ApiError('invalid_credentials')
-  }
+  const is_right = await judgeAttempt(parts, attempt, account, () =>
+    verifyPassword(given.password, account?.password_hash, attempt.turn),
+  )
+  if (!is_right || !account) throw new ApiError('invalid_credentials')
   // Only to who knows the password.
   requireNotSuspended(account)
-  return account
+  return { account, attempt }
 }
 
 /** Coming back is a decision of its own: signing in by habit must not undo a deletion. */
@@ -123,16 +134,16 @@ export async function finishLogin(
   parts: AccountParts,
   given: { challenge_id: string; proof: GivenProof; client: Client },
 ): Promise<LoggedIn> {
+  const { client } = given
   const { account_id, session } = await answerSecondStep(parts, given, async (tx, id) => {
     // Both may have come to be since the first step.
     const account = await requireAccount(tx, id)
     requireNotSuspended(account)
     if (account.closes_at) throw closingRefusal(account.closes_at)
-    const opened = await openSession(parts, tx, id, {
-      client: given.client,
-      now: parts.clock.now(),
-    })
-    return { account_id: id, session: opened }
+    const now = parts.clock.now()
+    const opened = await openSession(parts, tx, id, { client, now })
+    const device_token = await rememberDevice(tx, { account_id: id, client, at: now })
+    return { account_id: id, session: { ...opened, device_token } }
   })
   return { user: await readUser(parts.db, account_id), ...session }
 }
@@ -141,10 +152,13 @@ export async function finishLogin(
 async function enter(
   parts: AccountParts,
   account: AccountRow,
-  given: { password: string; client: Client },
-): Promise<Session | SecondStep> {
+  given: { password: string; client: Client; attempt: Attempt },
+): Promise<OpenedSession | SecondStep> {
   const { id, password_hash } = account
-  const stronger = needsRehash(password_hash) ? await hashPassword(given.password) : undefined
+  const { attempt, client } = given
+  const stronger = needsRehash(password_hash)
+    ? await hashPassword(given.password, attempt.turn)
+    : undefined
   return await parts.db.transaction(async (tx) => {
     const unchanged =
       stronger === undefined
@@ -153,9 +167,10 @@ async function enter(
     if (!unchanged) throw new ApiError('invalid_credentials')
     const entrant = { account_id: id, password_hash: stronger ?? password_hash }
     const step = await askSecondStep(parts, tx, entrant)
-    return (
-      step ?? (await openSession(parts, tx, id, { client: given.client, now: parts.clock.now() }))
-    )
+    if (step) return step
+    const device_token = await noteSignIn(parts, tx, attempt, id)
+    const session = await openSession(parts, tx, id, { client, now: parts.clock.now() })
+    return { ...session, device_token }
   })
 }
 
@@ -167,11 +182,12 @@ export async function changePassword(
   // Counted before anything is looked at: a wrong guess is what the limit is for.
   await parts.limits.require('password', caller.account_id)
   const account = await requireAccount(parts.db, caller.account_id)
-  if (!(await verifyPassword(given.current_password, account.password_hash))) {
+  const turn = { kind: 'change', caller: account.id } as const
+  if (!(await verifyPassword(given.current_password, account.password_hash, turn))) {
     throw new ApiError('invalid_credentials', { message: 'The current password is wrong.' })
   }
   requireStrongPassword(parts, given.new_password, { param: 'new_password', email: account.email })
-  const password_hash = await hashPassword(given.new_password)
+  const password_hash = await hashPassword(given.new_password, turn)
   await parts.db.transaction(async (tx) => {
     const change = { verified_hash: account.password_hash, new_hash: password_hash }
     if (!(await replacePassword(tx, account.id, change))) throw new ApiError('invalid_credentials')

@@ -2,14 +2,24 @@
 // themselves by and for whoever looks into a break-in.
 
 import type { FastifyRequest } from 'fastify'
-import { addressBucket } from '../http/rate-limit.ts'
+import { addressBucket } from '../http/address-bucket.ts'
+import { readDeviceCookie } from '../http/session-cookie.ts'
 
 const USER_AGENT_LENGTH_MAX = 300
 
-export type Client = { ip: string; user_agent: string | undefined }
+export type Client = {
+  ip: string
+  user_agent: string | undefined
+  /** What an earlier sign-in left in the browser: sign-in/known-devices.ts. */
+  device_token?: string | undefined
+}
 
 export function clientOf(request: FastifyRequest): Client {
-  return { ip: request.ip, user_agent: request.headers['user-agent'] }
+  return {
+    ip: request.ip,
+    user_agent: request.headers['user-agent'],
+    device_token: readDeviceCookie(request),
+  }
 }
 
 export function storedUserAgent({ user_agent }: Client): string | null {

@@ -1,5 +1,6 @@
 // argon2id through Node's own crypto. Hashing is gated: it runs in the same small thread pool as DNS and
-// files, and a burst of logins would stall them.
+// files, and a burst of logins would stall them. Each kind of caller has a queue of its own, so that junk of one kind
+// does not keep the others waiting.
 
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
@@ -15,6 +16,7 @@ const PARALLELISM = 1
 const TAG_LENGTH = 32
 const NONCE_LENGTH = 16
 
+/** Of each kind: with 40 ms for one, who is last waits a few seconds at most. */
 const QUEUE_LIMIT = 50
 
 const PHC_PATTERN =
@@ -26,14 +28,19 @@ const NOBODY = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${'A
 const derive = promisify(argon2)
 const gate = new Gate({ limit: Math.max(1, availableParallelism() - 1), queue_limit: QUEUE_LIMIT })
 
-export async function hashPassword(password: string): Promise<string> {
+/** Who sign in where they have signed in before do not wait behind those who never did. */
+export type HashingTurn = {
+  kind: 'sign_in_known' | 'sign_in' | 'register' | 'change'
+  /** The bucket of the address, or the account: all of one caller's wait behind each other. */
+  caller: string
+}
+
+const CHANGE: HashingTurn = { kind: 'change', caller: '' }
+
+export async function hashPassword(password: string, turn = CHANGE): Promise<string> {
   const nonce = randomBytes(NONCE_LENGTH)
-  const tag = await run(password, {
-    nonce,
-    memory: MEMORY_KIB,
-    passes: PASSES,
-    parallelism: PARALLELISM,
-  })
+  const parameters = { nonce, memory: MEMORY_KIB, passes: PASSES, parallelism: PARALLELISM }
+  const tag = await run(password, parameters, turn)
   return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${base64(nonce)}$${base64(tag)}`
 }
 
@@ -41,17 +48,19 @@ export async function hashPassword(password: string): Promise<string> {
 export async function verifyPassword(
   password: string,
   stored: string | undefined,
+  turn = CHANGE,
 ): Promise<boolean> {
   if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) return false
   const [, memory, passes, parallelism, nonce = '', tag = ''] =
     PHC_PATTERN.exec(stored ?? NOBODY) ?? []
   const expected = Buffer.from(tag, 'base64')
-  const actual = await run(password, {
+  const parameters = {
     nonce: Buffer.from(nonce, 'base64'),
     memory: Number(memory),
     passes: Number(passes),
     parallelism: Number(parallelism),
-  })
+  }
+  const actual = await run(password, parameters, turn)
   return (
     actual.length === expected.length && timingSafeEqual(actual, expected) && stored !== undefined
   )
@@ -64,10 +73,11 @@ export function needsRehash(stored: string): boolean {
 
 type Parameters = { nonce: Buffer; memory: number; passes: number; parallelism: number }
 
-async function run(password: string, parameters: Parameters): Promise<Buffer> {
+async function run(password: string, parameters: Parameters, turn: HashingTurn): Promise<Buffer> {
   try {
-    return await gate.run(() =>
-      derive('argon2id', { ...parameters, message: password, tagLength: TAG_LENGTH }),
+    return await gate.run(
+      () => derive('argon2id', { ...parameters, message: password, tagLength: TAG_LENGTH }),
+      turn,
     )
   } catch (error) {
     if (!(error instanceof GateFull)) throw error

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import { sessionOf } from '../http/access.ts'
 import { Credits, Id, Success, Text, Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
-import { readSessionCookie, setSessionCookie } from '../http/session-cookie.ts'
+import { readSessionCookie, setDeviceCookie, setSessionCookie } from '../http/session-cookie.ts'
 import {
   type AccountParts,
   changePassword,
@@ -76,14 +76,15 @@ function credentialRoutes(app: App, parts: AuthParts): void {
       config: {
         access: 'public',
         rate_limit: 'login',
-        errors: ['invalid_credentials', 'second_factor_required'],
+        spares_devices: true,
+        errors: ['invalid_credentials', 'invalid_email', 'second_factor_required'],
       },
       schema: {
         tags: ['Accounts'],
         operationId: 'login',
         summary: 'Log in',
         description:
-          'Opens a session of 24 hours and sets the `svc_session` cookie. An account with a second factor answers 401 `second_factor_required`, whose `challenge_id` goes to /auth/login/second-factor.',
+          'Opens a session of 24 hours and sets the `svc_session` cookie. An account with a second factor answers 401 `second_factor_required`, whose `challenge_id` goes to /auth/login/second-factor. Failed logins count, by address and by account; the cookie `svc_device` keeps those of others from keeping you out.',
         body: Credentials,
         response: { 200: LoggedInReply },
       },
@@ -232,11 +233,12 @@ function mailRoutes(app: App, parts: AuthParts): void {
 }
 
 function presentLogin(parts: AuthParts, reply: FastifyReply, opened: LoggedIn) {
-  const { user, session_token, expires_at } = opened
+  const { user, session_token, expires_at, device_token } = opened
   setSessionCookie(reply, {
     token: session_token,
     max_age_s: SESSION_LIFETIME_S,
     secure: parts.secure_cookies,
   })
+  setDeviceCookie(reply, { token: device_token, secure: parts.secure_cookies })
   return { user, session_token, expires_at: expires_at.toISOString() }
 }

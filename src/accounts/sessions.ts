@@ -2,7 +2,9 @@
 // nobody used them for as long as the setting says.
 
 import type { SessionPrincipal } from '../http/access.ts'
+
 import { readCursor, toPage } from '../http/schemas.ts'
+
 import type { Clock } from '../platform/clock.ts'
 import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'

@@ -223,7 +223,7 @@ async function makeCall(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const client = new EventStream(reply)
-  const running = parts.running.begin()
+  const running = parts.running.begin(asked.payer.account_id)
   try {
     const call: ChatCall = { ...asked, running }
     if (call.request.stream) {

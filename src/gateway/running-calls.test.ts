@@ -4,7 +4,7 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { type RunningCall, RunningCalls } from './running-calls.ts'
 
 test('a stop waits a while, then tells every call, also one that asks only afterwards', async () => {
-  const running = new RunningCalls()
+  const running = new RunningCalls(1000)
   const [early, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const told: string[] = []
   const calls = [
@@ -35,7 +35,7 @@ test('a stop waits a while, then tells every call, also one that asks only after
 })
 
 test('a stop tells those that still run, in whatever order the others ended', async () => {
-  const running = new RunningCalls()
+  const running = new RunningCalls(1000)
   const told: number[] = []
   const doors = Array.from({ length: 6 }, () => Promise.withResolvers<void>())
   const calls = doors.map((door, index) =>
@@ -59,7 +59,7 @@ test('a stop tells those that still run, in whatever order the others ended', as
 })
 
 async function run(calls: RunningCalls, work: (call: RunningCall) => Promise<void>): Promise<void> {
-  const call = calls.begin()
+  const call = calls.begin('wallet')
   try {
     await work(call)
   } finally {

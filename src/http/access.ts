@@ -30,6 +30,8 @@ export type RoutePolicy = {
   access: Access
   /** A limit of its own, counted by address, on top of the global one. */
   rate_limit?: LimitName
+  /** Callers with the cookie of an earlier sign-in are not counted by it: the handler counts those that lie. */
+  spares_devices?: boolean
   /** Answered whatever the limits say: probes of the operator's own machines, and signed events of Stripe. */
   unlimited?: boolean
   /** Answers also while the service starts. */

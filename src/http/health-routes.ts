@@ -13,6 +13,8 @@ import type { App } from './server.ts'
 
 const PROBE_TIMEOUT_MS = 1_500
 const PROBE_FRESH_MS = 300
+/** What proxies add, beside X-Forwarded-…. */
+const PROXY_HEADERS = new Set(['forwarded', 'via', 'x-real-ip'])
 const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1'])
 
 const Health = Type.Object({
@@ -35,6 +37,8 @@ export type HealthParts = {
   metrics: Metrics
   lifecycle: Lifecycle
   metrics_token: string | undefined
+  /** Whether a proxy stands before this process, as far as the settings say. */
+  behind_proxy: boolean
   /** What the operator should see to, though requests are answered. */
   readWarnings: () => string[]
   /** The text of all processes that belong together. */
@@ -93,13 +97,13 @@ export function healthRoutes(app: App, parts: HealthParts): void {
         operationId: 'metrics',
         summary: 'Prometheus metrics',
         description:
-          'Of all processes that serve this port. Answers loopback callers, or the bearer of `METRICS_TOKEN` when that is set.',
+          'Of all processes that serve this port. Answers loopback callers that no proxy stands before, or the bearer of `METRICS_TOKEN` when that is set.',
         produces: ['text/plain'],
         response: { 200: Type.String() },
       },
     },
     async (request, reply) => {
-      requireOperator(request, parts.metrics_token)
+      requireOperator(request, parts)
       const text = await parts.readMetrics()
       reply.type(parts.metrics.registry.contentType).serializer(String)
       return text
@@ -138,14 +142,23 @@ class DatabaseProbe {
   }
 }
 
-// The socket's own address: behind a proxy on the same machine every caller would look local otherwise.
-function requireOperator(request: FastifyRequest, token: string | undefined): void {
-  const forwarded = request.headers['x-forwarded-for'] !== undefined
-  if (token === undefined) {
-    if (!forwarded && LOOPBACK.has(request.socket.remoteAddress ?? '')) return
+// The socket's own address: behind a proxy on the same machine every caller looks local.
+function requireOperator(
+  request: FastifyRequest,
+  { metrics_token, behind_proxy }: HealthParts,
+): void {
+  if (metrics_token === undefined) {
+    const is_local = LOOPBACK.has(request.socket.remoteAddress ?? '')
+    if (is_local && !behind_proxy && !cameThroughProxy(request)) return
     throw new ApiError('not_found')
   }
   const given = digestSecret(request.headers.authorization ?? '')
-  if (!timingSafeEqual(given, digestSecret(`Bearer ${token}`)))
+  if (!timingSafeEqual(given, digestSecret(`Bearer ${metrics_token}`)))
     throw new ApiError('invalid_api_key')
+}
+
+function cameThroughProxy({ headers }: FastifyRequest): boolean {
+  return Object.keys(headers).some(
+    (name) => PROXY_HEADERS.has(name) || name.startsWith('x-forwarded-'),
+  )
 }

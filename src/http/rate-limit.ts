@@ -1,30 +1,17 @@
-// Limits as data. Fixed windows, counted in this process or, with Redis, by all processes together. When
+// Counts against the limits of limits.ts. Fixed windows, counted in this process or, with Redis, by all processes together. When
 // Redis does not answer, this process counts alone until it does, and says so.
 
-import { isIPv4, isIPv6 } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
-import { ApiError, type ErrorCode } from '../platform/errors.ts'
+import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
+import { digestKey } from '../platform/tokens.ts'
+import type { Limit, LimitName, Limits } from './limits.ts'
 
-export type LimitName =
-  | 'global'
-  | 'register'
-  | 'login'
-  | 'recovery'
-  | 'verification'
-  | 'password'
-  | 'second_factor'
-  | 'second_factor_day'
-  | 'funding'
-  | 'oauth_token'
-  | 'client_secret'
-
-type Limit = { max: number; window_s: number; code: ErrorCode }
-
-export type Limits = Record<LimitName, Limit>
+export { addressBucket } from './address-bucket.ts'
+export { type LimitName, type Limits, limitsFrom } from './limits.ts'
 
 /** What one count came to. */
 export type Slot = {
@@ -44,53 +31,22 @@ export type RateLimitEvents = {
 
 /** Past this many callers in one window the oldest counters are forgotten. */
 const COUNTERS_MAX = 200_000
+/** Longer keys are kept as a digest: nobody may choose how much memory a counter takes. */
+const KEY_LENGTH_MAX = 64
+/** How often counters whose window is over are forgotten. */
+const SWEEP_INTERVAL_MS = 30_000
 const REDIS_TIMEOUT_MS = 250
 /** After a failure Redis is left alone for this long, so that a hanging one does not slow every request. */
 const REDIS_PAUSE_MS = 1_000
 /** The library compares with a fixed number; our limits differ by caller, so we compare ourselves. */
 const LIBRARY_POINTS = Number.MAX_SAFE_INTEGER
 
-/** Wrong secrets a minute for one app from one address. */
-const CLIENT_SECRET_GUESSES = 10
-
-/**
- * Codes of authenticator apps for one account, right or wrong. Three of a million codes are good at a time: whoever has the
- * password and guesses all day hits one with a chance of 0.00015.
- */
-const CODES_PER_15_MINUTES = 10
-const CODES_PER_DAY = 50
-
-export function limitsFrom(config: {
-  RATE_LIMIT_PER_MINUTE: number
-  REGISTER_LIMIT_PER_MINUTE: number
-  LOGIN_LIMIT_PER_MINUTE: number
-  VERIFICATION_LIMIT_PER_HOUR: number
-  PASSWORD_LIMIT_PER_15_MINUTES: number
-  FUNDING_LIMIT_PER_MINUTE: number
-  TOKEN_LIMIT_PER_MINUTE: number
-}): Limits {
-  return {
-    global: { max: config.RATE_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
-    register: { max: config.REGISTER_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
-    login: { max: config.LOGIN_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
-    // As tight as login, but not used up by it: who fails to log in needs the way out.
-    recovery: { max: config.LOGIN_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
-    verification: { max: config.VERIFICATION_LIMIT_PER_HOUR, window_s: 3600, code: 'rate_limited' },
-    password: { max: config.PASSWORD_LIMIT_PER_15_MINUTES, window_s: 900, code: 'rate_limited' },
-    second_factor: { max: CODES_PER_15_MINUTES, window_s: 900, code: 'rate_limited' },
-    second_factor_day: { max: CODES_PER_DAY, window_s: 86_400, code: 'rate_limited' },
-    funding: { max: config.FUNDING_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
-    oauth_token: { max: config.TOKEN_LIMIT_PER_MINUTE, window_s: 60, code: 'rate_limit_exceeded' },
-    // Wrong secrets only, so that nobody can lock an app out by guessing from elsewhere.
-    client_secret: { max: CLIENT_SECRET_GUESSES, window_s: 60, code: 'rate_limit_exceeded' },
-  }
-}
-
 export class RateLimits {
   readonly #limits: Limits
   readonly #events: RateLimitEvents
   readonly #local = new LRUCache<string, Window>({ max: COUNTERS_MAX })
   readonly #shared: SharedCounters | undefined
+  readonly #sweeper: NodeJS.Timeout
 
   constructor(options: {
     limits: Limits
@@ -103,6 +59,7 @@ export class RateLimits {
     if (options.redis_url !== undefined) {
       this.#shared = new SharedCounters(options.redis_url, options.limits, options)
     }
+    this.#sweeper = setInterval(() => this.forgetExpired(), SWEEP_INTERVAL_MS).unref()
   }
 
   /** Counts one request. */
@@ -128,28 +85,53 @@ export class RateLimits {
     return slot
   }
 
+  /** Uncounts one: for limits of failures, which are taken before it is known whether it will be one. */
+  async giveBack(name: LimitName, key: string): Promise<void> {
+    const window = this.#local.get(counterId(name, key))
+    if (window && window.count > 0) window.count--
+    if (this.shared) await this.#shared?.uncount(name, boundedKey(key))
+  }
+
   refusal(name: LimitName, slot: Slot): ApiError {
     this.#events.onRefused(name)
     return new ApiError(this.#limits[name].code, {
-      headers: { 'retry-after': String(slot.retry_after_s) },
+      headers: {
+        'retry-after': String(slot.retry_after_s),
+        'x-ratelimit-limit': String(slot.limit),
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset': String(slot.reset_at_s),
+      },
     })
   }
 
   /** What a caller has left, without counting; for replies that are exempt. Looks at this process only. */
   peek(name: LimitName, key: string): Slot {
     const now_ms = Date.now()
-    const window = this.#local.get(`${name}:${key}`)
+    const window = this.#local.get(counterId(name, key))
     const open = window && window.ends_ms > now_ms ? window : newWindow(this.#limits[name], now_ms)
     return toSlot({ count: open.count, ends_ms: open.ends_ms }, this.#limits[name].max, now_ms)
   }
 
+  /** Counters in this process. */
+  get size(): number {
+    return this.#local.size
+  }
+
+  forgetExpired(): void {
+    const now_ms = Date.now()
+    const over: string[] = []
+    for (const [id, window] of this.#local.entries()) if (window.ends_ms <= now_ms) over.push(id)
+    for (const id of over) this.#local.delete(id)
+  }
+
   async close(): Promise<void> {
+    clearInterval(this.#sweeper)
     await this.#shared?.close()
   }
 
   #takeLocal(name: LimitName, key: string, max: number): Slot {
     const now_ms = Date.now()
-    const id = `${name}:${key}`
+    const id = counterId(name, key)
     let window = this.#local.get(id)
     if (!window || window.ends_ms <= now_ms) {
       window = newWindow(this.#limits[name], now_ms)
@@ -162,11 +144,19 @@ export class RateLimits {
   async #takeShared(name: LimitName, key: string, max: number): Promise<Slot> {
     // Here too: `peek` looks no further, and a Redis that goes away does not set everybody back to nothing.
     const own = this.#takeLocal(name, key, max)
-    const counted = await this.#shared?.count(name, key)
+    const counted = await this.#shared?.count(name, boundedKey(key))
     if (counted) return toSlot(counted, max, Date.now())
     this.#events.onFallback()
     return own
   }
+}
+
+function counterId(name: LimitName, key: string): string {
+  return `${name}:${boundedKey(key)}`
+}
+
+function boundedKey(key: string): string {
+  return key.length <= KEY_LENGTH_MAX ? key : digestKey(key)
 }
 
 type Window = { count: number; ends_ms: number }
@@ -227,6 +217,14 @@ class SharedCounters {
     }
   }
 
+  /** What cannot be given back ends with its window. */
+  async uncount(name: LimitName, key: string): Promise<void> {
+    await this.#limiters
+      .get(name)
+      ?.reward(key)
+      .catch(() => {})
+  }
+
   async close(): Promise<void> {
     this.#redis.removeAllListeners()
     this.#redis.on('error', () => {})
@@ -257,38 +255,4 @@ export function setLimitHeaders(reply: FastifyReply, slot: Slot): void {
   reply.header('x-ratelimit-limit', slot.limit)
   reply.header('x-ratelimit-remaining', slot.remaining)
   reply.header('x-ratelimit-reset', slot.reset_at_s)
-}
-
-/**
- * Whose requests are counted together. IPv6 callers own a whole /64 and could otherwise count as 2^64 people;
- * an IPv4 address is the same person in each of its spellings.
- */
-export function addressBucket(ip: string): string {
-  if (isIPv4(ip)) return ip
-  // Some proxies put the port behind the address.
-  const address = ip.replace(/^([\d.]+):\d+$/, '$1').replace(/^\[(.*)\](:\d+)?$/, '$1')
-  if (isIPv4(address)) return address
-  if (!isIPv6(address)) return 'unknown'
-  const groups = ipv6Groups(address)
-  const [high = 0, low = 0] = groups.slice(6)
-  const is_mapped = groups.slice(0, 6).join() === '0,0,0,0,0,65535'
-  if (is_mapped) return [high >> 8, high & 255, low >> 8, low & 255].join('.')
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':')}::/64`
-}
-
-/** The eight numbers of a valid address. */
-function ipv6Groups(address: string): number[] {
-  const bare = address.replace(/%.*$/, '').replace(/\d+\.\d+\.\d+\.\d+$/, toTwoGroups)
-  const [left = [], right = []] = bare
-    .split('::')
-    .map((part) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))))
-  return [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right]
-}
-
-function toTwoGroups(dotted: string): string {
-  const [a = 0, b = 0, c = 0, d = 0] = dotted.split('.').map(Number)
-  return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
 }

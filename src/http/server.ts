@@ -20,6 +20,8 @@ import { type Log, logRequest } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { policyOf, UNROUTED } from './access.ts'
 import { createErrorHandler, renderConnectionError } from './error-handler.ts'
+import { headerFault } from './header-fault.ts'
+import { isShallowJson, tooDeep } from './json-depth.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { addressBucket, type RateLimits } from './rate-limit.ts'
 
@@ -53,7 +55,6 @@ const HEADERS_TIMEOUT_MS = 10_000
 /** How often slow requests are looked for; Node's default lets them live twice as long. */
 const TIMEOUT_CHECK_INTERVAL_MS = 2_000
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
-const ONE_HOST = 'A request has exactly one Host header.'
 
 /** For JSON and streams; pages set a policy of their own. */
 const SECURITY_HEADERS = {
@@ -120,7 +121,7 @@ function addRequestHooks(app: App, options: HttpOptions): void {
     reply.headers(headers)
     reply.header('x-request-id', request.id)
     if (options.lifecycle.phase === 'draining') reply.header('connection', 'close')
-    done(hasOneHost(request) ? undefined : wrongHost())
+    done(headerFault(request))
   })
   app.addHook('onResponse', (request, reply, done) => {
     const { method, id, principal } = request
@@ -156,7 +157,7 @@ function addParsers(app: App): void {
     // Many clients send the header on a bodiless POST or DELETE; a route that needs a body says so itself.
     if (request.policy.raw_body) done(null, body)
     else if (body === '') done(null, undefined)
-    else void parseJson(request, body.toString(), done)
+    else void parseJson(request, body.toString(), withDepthChecked(body.toString(), done))
   })
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -173,6 +174,15 @@ function addParsers(app: App): void {
     if (request.policy.accepts_upload) done(null, undefined)
     else done(Object.assign(new Error('no upload here'), { statusCode: 415 }))
   })
+}
+
+type Parsed = (error: Error | null, value?: unknown) => void
+
+function withDepthChecked(text: string, done: Parsed): Parsed {
+  return (error, value) => {
+    if (error || isShallowJson(text, value)) done(error, value)
+    else done(tooDeep())
+  }
 }
 
 /** A field that comes twice becomes a list, as in a query: a reader that asks for text then refuses it. */
@@ -234,21 +244,6 @@ export function addMethodNotAllowed(
 
 function pathOf(request: FastifyRequest): string {
   return request.url.split('?')[0]?.slice(0, 200) ?? ''
-}
-
-function wrongHost(): ApiError {
-  return new ApiError('bad_request', { message: ONE_HOST, headers: { connection: 'close' } })
-}
-
-// HTTP/1.0 knows no Host; everyone else sends exactly one, or two readers may see two different requests.
-function hasOneHost(request: FastifyRequest): boolean {
-  const raw = request.raw.rawHeaders
-  let hosts = 0
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i]
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
-  }
-  return hosts === 1 || (hosts === 0 && request.raw.httpVersion === '1.0')
 }
 
 function answerClientError(

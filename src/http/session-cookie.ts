@@ -1,12 +1,30 @@
-// The cookie `svc_session`: the session token for browsers. Its name is fixed by the interface, so the
+// The cookie `svc_session`, the session token for browsers, and `svc_device`, which outlives it. The name of the first is fixed by the interface, so the
 // `__Host-` prefix is not to be had; a request with two of them is treated as having none instead.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const NAME = 'svc_session'
+/** Says that the browser has signed in before; opens nothing. */
+const DEVICE_NAME = 'svc_device'
+const DEVICE_MAX_AGE_S = 365 * 24 * 60 * 60
 
 export function readSessionCookie(request: FastifyRequest): string | undefined {
   return readCookie(request, NAME)
+}
+
+export function readDeviceCookie(request: FastifyRequest): string | undefined {
+  return readCookie(request, DEVICE_NAME)
+}
+
+export function setDeviceCookie(
+  reply: FastifyReply,
+  cookie: { token: string; secure: boolean },
+): void {
+  const secure = cookie.secure ? '; Secure' : ''
+  reply.header(
+    'set-cookie',
+    `${DEVICE_NAME}=${cookie.token}; Path=/; Max-Age=${DEVICE_MAX_AGE_S}; HttpOnly; SameSite=Lax${secure}`,
+  )
 }
 
 export function readCookie(request: FastifyRequest, name: string): string | undefined {

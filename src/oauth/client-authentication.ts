@@ -1,6 +1,7 @@
 // Which app calls /oauth/token or /oauth/revoke: its id and secret in the form or, as HTTP Basic, in a header.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Lookups } from '../http/lookups.ts'
 import {
   addressBucket,
   type LimitName,
@@ -14,7 +15,7 @@ import type { AppRow } from './app-store.ts'
 import { findAppOfClient, isSecretOf } from './apps.ts'
 import { type Parameters, refusal } from './parameters.ts'
 
-export type ClientParts = { db: Db; limits: RateLimits; clock: Clock }
+export type ClientParts = { db: Db; limits: RateLimits; lookups: Lookups; clock: Clock }
 
 type ClientCredentials = { client_id: string; client_secret: string; by_header: boolean }
 
@@ -44,15 +45,19 @@ async function identify<Form extends { parameters: Parameters }>(
 ): Promise<Form & { app: AppRow }> {
   const form = readForm(request)
   const given = readClientCredentials(request, form.parameters)
-  const app = given && (await findAppOfClient(parts.db, given.client_id))
+  const app = given && (await findClient(parts, request.ip, given.client_id))
   if (!app) throw invalidClient(given?.by_header ?? false)
-  // Only for apps that exist: whoever invents ids must not fill the memory with counters.
-  const guesses = `${app.id}:${addressBucket(request.ip)}`
-  const before = parts.limits.peek('client_secret', guesses)
-  if (before.remaining === 0) throw parts.limits.refusal('client_secret', before)
+  // The right secret first: it is cheap to check, and wrong ones from the same address must not bar it.
   if (isSecretOf(app, given.client_secret, parts.clock.now())) return { ...form, app }
-  await parts.limits.require('client_secret', guesses)
+  // Only for apps that exist: whoever invents ids must not fill the memory with counters.
+  await parts.limits.require('client_secret', `${app.id}:${addressBucket(request.ip)}`)
   throw invalidClient(given.by_header)
+}
+
+async function findClient(parts: ClientParts, ip: string, client_id: string) {
+  return await parts.lookups.find({ ip, secret: client_id }, () =>
+    findAppOfClient(parts.db, client_id),
+  )
 }
 
 async function count(

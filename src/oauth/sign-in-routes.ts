@@ -15,7 +15,7 @@ import { html } from '../http/html.ts'
 import { renderNotice, sendFormPage } from '../http/page.ts'
 import type { LimitName } from '../http/rate-limit.ts'
 import type { App } from '../http/server.ts'
-import { readSessionCookie, setSessionCookie } from '../http/session-cookie.ts'
+import { readSessionCookie, setDeviceCookie, setSessionCookie } from '../http/session-cookie.ts'
 import { ApiError } from '../platform/errors.ts'
 import { findAppOfClient } from './apps.ts'
 import {
@@ -52,8 +52,9 @@ export function signInRoutes(app: App, parts: SignInParts): void {
 
 /** Counted together with what /auth/login and /auth/register count. */
 function formRoute(rate_limit: LimitName) {
+  const spares_devices = rate_limit === 'login'
   return {
-    config: { access: 'public', page: true, accepts_form: true, rate_limit },
+    config: { access: 'public', page: true, accepts_form: true, rate_limit, spares_devices },
     schema: { hide: true },
   } as const
 }
@@ -131,6 +132,7 @@ export async function openSessionOnPage(
     max_age_s: SESSION_LIFETIME_S,
     secure: parts.secure_cookies,
   })
+  setDeviceCookie(reply, { token: opened.device_token, secure: parts.secure_cookies })
   const query = carriedQuery(request)
   return reply.redirect(query === '' ? '/oauth/connections' : `/oauth/authorize?${query}`, 303)
 }

@@ -93,6 +93,50 @@ test('tasks that wait are taken in the order they came', async () => {
   assert.deepEqual(order, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
 })
 
+test('no kind of task starves another: each has a queue of its own, and a free place goes to them in turn', async () => {
+  const gate = new Gate({ limit: 1, queue_limit: 20 })
+  const { held, release } = holdTasks(gate, 1)
+  const order: string[] = []
+  const add = (kind: string, caller: string) =>
+    gate.run(
+      async () => {
+        order.push(kind)
+      },
+      { kind, caller },
+    )
+  const resets = Array.from({ length: 20 }, (_, i) => add('reset', `${i}`))
+  await assert.rejects(add('reset', 'late'), GateFull)
+  const sign_ins = Array.from({ length: 3 }, (_, i) => add('sign_in', `${i}`))
+  release()
+  await Promise.all([...held, ...resets, ...sign_ins])
+  assert.deepEqual(order.slice(0, 6).toSorted(), [
+    ...['reset', 'reset', 'reset'],
+    ...['sign_in', 'sign_in', 'sign_in'],
+  ])
+})
+
+test('within a kind callers take turns, and one who fills the queue gives way to a newcomer', async () => {
+  const gate = new Gate({ limit: 1, queue_limit: 10 })
+  const { held, release } = holdTasks(gate, 1)
+  const order: string[] = []
+  const add = (caller: string) =>
+    gate.run(
+      async () => {
+        order.push(caller)
+      },
+      { kind: 'sign_in', caller },
+    )
+  const greedy = Array.from({ length: 10 }, () => add('greedy'))
+  await assert.rejects(add('greedy'), GateFull)
+  const modest = [add('one'), add('two')]
+  release()
+  const outcomes = await Promise.allSettled([...held, ...greedy])
+  await Promise.all(modest)
+  assert.equal(outcomes.filter(({ status }) => status === 'rejected').length, 2)
+  assert.deepEqual(order.slice(0, 4), ['greedy', 'one', 'two', 'greedy'])
+  assert.equal(order.length, 10)
+})
+
 function holdTasks(gate: Gate, count: number) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const held = Array.from({ length: count }, () => gate.run(() => promise))

@@ -18,3 +18,13 @@ test('without settings: 100 requests, 3 registrations and 5 logins a minute, 3 m
     assert.deepEqual([limits[name].max, limits[name].window_s], [max, window_s], name)
   }
 })
+
+test('without settings of their own, the budgets of registration grow with that of one address', () => {
+  const names = ['register', 'register_site', 'register_region', 'register_service'] as const
+  const budgets = (REGISTER_LIMIT_PER_MINUTE: string) => {
+    const limits = limitsFrom(loadConfig({ REGISTER_LIMIT_PER_MINUTE }))
+    return names.map((name) => limits[name].max)
+  }
+  assert.deepEqual(budgets('3'), [3, 9, 30, 300])
+  assert.deepEqual(budgets('1000000'), [1e6, 3e6, 1e7, 1e8])
+})

@@ -122,12 +122,14 @@ test('O23: guessing the secret of an app ends after ten tries from one address, 
     statuses.push((await guess(`svc_secret_${i}`, '203.0.113.5', forged)).statusCode)
   }
   assert.deepEqual(statuses, [...Array(10).fill(401), ...Array(20).fill(429)])
-  const refused = await guess(guessed.client_secret, '203.0.113.5')
+  const refused = await guess('svc_secret_31', '203.0.113.5')
   assert.deepEqual([refused.statusCode, refused.json().error], [429, 'rate_limit_exceeded'])
   assert.ok(Number(refused.headers['retry-after']) >= 1)
-  // The app itself, from where it runs, is not locked out by somebody else's guesses.
-  const own = await guess(guessed.client_secret, '203.0.113.6')
-  assert.deepEqual([own.statusCode, own.json().error], [400, 'invalid_grant'])
+  // The app itself is not locked out by somebody else's guesses, not even from the same address.
+  for (const remoteAddress of ['203.0.113.5', '203.0.113.6']) {
+    const own = await guess(guessed.client_secret, remoteAddress)
+    assert.deepEqual([own.statusCode, own.json().error], [400, 'invalid_grant'])
+  }
 })
 
 test('O23: all that fails before an app is known counts for its address, whatever it is', async () => {

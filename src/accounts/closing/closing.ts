@@ -14,6 +14,7 @@ import { queueNotice } from '../notices.ts'
 import { callOffProofs, lockAccount } from '../proof-store.ts'
 import { recordSecurityEvent } from '../security-log/security-log.ts'
 import { type Client, closeSessions } from '../sessions.ts'
+import type { AttemptParts } from '../sign-in/attempts.ts'
 import { requireFreshProof } from '../step-up.ts'
 import { deleteAccount, listClosed, setClosing } from './store.ts'
 
@@ -75,13 +76,15 @@ export async function closeAccount(
 
 /** Opens no session: whoever has a second factor shows it at the sign-in that follows. */
 export async function keepAccount(
-  parts: Pick<ClosingParts, 'db' | 'limits' | 'clock' | 'log'>,
+  parts: AttemptParts,
   given: { email: string; password: string; client: Client },
 ): Promise<void> {
-  const { id: account_id, password_hash } = await requireCredentials(parts, given)
+  const { account: found } = await requireCredentials(parts, given)
+  const { id: account_id, password_hash } = found
   await parts.db.transaction(async (tx) => {
     const account = await lockAccount(tx, account_id)
-    if (account?.password_hash !== password_hash) throw new ApiError('invalid_credentials')
+    if (!account || account.password_hash !== password_hash)
+      throw new ApiError('invalid_credentials')
     if (!account.closes_at) return
     await setClosing(tx, account_id, null)
     const at = parts.clock.now()

@@ -155,7 +155,7 @@ async function answer(
 ): Promise<unknown> {
   const payer = await resolvePayer(parts, request)
   const caller = callerOf(request)
-  const running = parts.running.begin()
+  const running = parts.running.begin(payer.account_id)
   const call: AudioCall = {
     id: mintWalletId(payer.account_id, parts.clock.now()),
     began_at: performance.now(),

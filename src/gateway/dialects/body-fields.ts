@@ -1,12 +1,11 @@
 // Readers for the fields of a client's body. Each takes the path of the field, so that a refusal names it.
 // A null counts as absent wherever a field is optional: clients send what their language serialises.
 
+import { JSON_DEPTH_MAX } from '../../http/json-depth.ts'
 import { ApiError } from '../../platform/errors.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Deeper values would overflow the stack of whoever serialises them; real tool schemas stay under 30. */
-const MAX_DEPTH = 100
 /** Objects and arrays in one body. */
 const MAX_CONTAINERS = 500_000
 
@@ -123,7 +122,7 @@ export function limitDepth(value: unknown, path: string): void {
   let level = [value].filter(isContainer)
   let containers = 0
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > MAX_DEPTH) refuse(path, `is nested deeper than ${MAX_DEPTH} levels`)
+    if (depth > JSON_DEPTH_MAX) refuse(path, `is nested deeper than ${JSON_DEPTH_MAX} levels`)
     containers += level.length
     if (containers > MAX_CONTAINERS) refuse(path, 'has too many objects and arrays')
     const next: object[] = []
