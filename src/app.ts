@@ -65,39 +65,11 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   const { app, routes } = await openApp(parts, options)
   const documentation: Documentation = { document: undefined }
   docsRoutes(app, documentation, public_url)
-  const account_parts = {
-    ...parts,
-    public_url,
-    welcome_credits: config.WELCOME_CREDITS,
-    password_policy: config.PASSWORD_POLICY,
-    endAccess: accessEnder(parts),
-    verified_credits: config.VERIFIED_CREDITS,
-    login_limit: config.LOGIN_LIMIT_PER_MINUTE,
-    secure_cookies: public_url.startsWith('https:'),
-    wakeMailSender: options.wakeMailSender ?? (() => {}),
-  }
-  authRoutes(app, account_parts)
-  emailChangeRoutes(app, account_parts)
-  closingRoutes(app, { ...account_parts, readOpenEarnings })
-  sessionListRoutes(app, account_parts)
-  securityLogRoutes(app, { ...account_parts, endKeysOfAccount })
-  stepUpRoutes(app, account_parts)
-  factorRoutes(app, account_parts)
-  keyRoutes(app, {
-    ...parts,
-    keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
-    rate_limit_per_minute: config.RATE_LIMIT_PER_MINUTE,
-  })
-  leakRoutes(app, parts)
+  const account_parts = accountParts(parts, options)
+  identityRoutes(app, account_parts)
   appRoutes(app, { ...parts, apps_per_account_max: config.APPS_PER_ACCOUNT_MAX })
   appUserRoutes(app, parts)
-  signInRoutes(app, account_parts)
-  secondFactorPages(app, account_parts)
-  securityPages(app, account_parts)
-  authorizeRoutes(app, account_parts)
-  protocolRoutes(app, account_parts)
-  connectionRoutes(app, account_parts)
-  sessionPageRoutes(app, account_parts)
+  oauthRoutes(app, account_parts)
   walletRoutes(app, { ...parts, resolvePayer: (request) => resolvePayer(parts, request) })
   fundingRoutes(app, {
     ...parts,
@@ -128,6 +100,52 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   await app.ready()
   documentation.document = buildDocument(app, routes, describeEvents())
   return app
+}
+
+type AccountParts = ReturnType<typeof accountParts>
+
+function accountParts(parts: Parts, options: AppOptions) {
+  const { config } = parts
+  return {
+    ...parts,
+    public_url: config.PUBLIC_URL,
+    welcome_credits: config.WELCOME_CREDITS,
+    verified_credits: config.VERIFIED_CREDITS,
+    password_policy: config.PASSWORD_POLICY,
+    login_limit: config.LOGIN_LIMIT_PER_MINUTE,
+    secure_cookies: config.PUBLIC_URL.startsWith('https:'),
+    endAccess: accessEnder(parts),
+    wakeMailSender: options.wakeMailSender ?? (() => {}),
+  }
+}
+
+/** Accounts, and the keys that act for them. */
+function identityRoutes(app: App, parts: AccountParts): void {
+  const { config } = parts
+  authRoutes(app, parts)
+  emailChangeRoutes(app, parts)
+  closingRoutes(app, { ...parts, readOpenEarnings })
+  sessionListRoutes(app, parts)
+  securityLogRoutes(app, { ...parts, endKeysOfAccount })
+  stepUpRoutes(app, parts)
+  factorRoutes(app, parts)
+  keyRoutes(app, {
+    ...parts,
+    keys_per_account_max: config.KEYS_PER_ACCOUNT_MAX,
+    rate_limit_per_minute: config.RATE_LIMIT_PER_MINUTE,
+  })
+  leakRoutes(app, parts)
+}
+
+/** The pages of people, and what OAuth libraries call. */
+function oauthRoutes(app: App, parts: AccountParts): void {
+  signInRoutes(app, parts)
+  secondFactorPages(app, parts)
+  securityPages(app, parts)
+  authorizeRoutes(app, parts)
+  protocolRoutes(app, parts)
+  connectionRoutes(app, parts)
+  sessionPageRoutes(app, parts)
 }
 
 /** Where money comes in and goes out. */

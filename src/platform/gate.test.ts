@@ -110,8 +110,12 @@ test('no kind of task starves another: each has a queue of its own, and a free p
   release()
   await Promise.all([...held, ...resets, ...sign_ins])
   assert.deepEqual(order.slice(0, 6).toSorted(), [
-    ...['reset', 'reset', 'reset'],
-    ...['sign_in', 'sign_in', 'sign_in'],
+    'reset',
+    'reset',
+    'reset',
+    'sign_in',
+    'sign_in',
+    'sign_in',
   ])
 })
 

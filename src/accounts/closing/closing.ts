@@ -41,7 +41,8 @@ export type ReadOpenEarnings = (
   now: Date,
 ) => Promise<OpenEarnings>
 
-export type ClosingParts = ProofParts & { readOpenEarnings: ReadOpenEarnings; public_url: string }
+export type ClosingParts = ProofParts &
+  AttemptParts & { readOpenEarnings: ReadOpenEarnings; public_url: string }
 
 export type Closing = { closes_at: Date; balance: bigint; earnings: OpenEarnings }
 
