@@ -105,7 +105,8 @@ describe('registration', async () => {
   test('over https the cookie is Secure', async () => {
     const secure = await createApp({ settings: { PUBLIC_URL: 'https://svc.example' } })
     const reply = await secure.post('/auth/register', { email: 'a@b', password: PASSWORD })
-    for (const cookie of [reply.headers['set-cookie']].flat()) assert.match(cookie ?? '', /; Secure$/)
+    for (const cookie of [reply.headers['set-cookie']].flat())
+      assert.match(cookie ?? '', /; Secure$/)
     assert.match(String(reply.headers['strict-transport-security']), /max-age=/)
   })
 })
