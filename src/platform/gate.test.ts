@@ -109,14 +109,7 @@ test('no kind of task starves another: each has a queue of its own, and a free p
   const sign_ins = Array.from({ length: 3 }, (_, i) => add('sign_in', `${i}`))
   release()
   await Promise.all([...held, ...resets, ...sign_ins])
-  assert.deepEqual(order.slice(0, 6).toSorted(), [
-    'reset',
-    'reset',
-    'reset',
-    'sign_in',
-    'sign_in',
-    'sign_in',
-  ])
+  assert.deepEqual(order.slice(0, 4), ['reset', 'sign_in', 'reset', 'sign_in'])
 })
 
 test('within a kind callers take turns, and one who fills the queue gives way to a newcomer', async () => {

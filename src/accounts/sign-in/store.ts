@@ -36,11 +36,20 @@ const COUNT_FAILURES = statement<{ subject: Buffer; count: number }>(
    returning subject, count`,
 )
 
+// In the same order as they are counted.
 const CLEAR_FAILURES = statement<object>(
   'accounts.clear_failures',
-  `delete from sign_in_failure
+  `with locked as (
+     select subject
+     from sign_in_failure
+     where day = $1::date
+       and subject = any($2::bytea[])
+     order by subject
+     for update
+   )
+   delete from sign_in_failure
    where day = $1::date
-     and subject = any($2::bytea[])`,
+     and subject in (select subject from locked)`,
 )
 
 const REMEMBER_DEVICE = statement<object>(
