@@ -32,8 +32,9 @@ export function requireEmail(given: string, param = 'email'): string {
   return email
 }
 
-/** What two spellings of one address share. */
+/** What two spellings of one address share. Nothing is made, or counted, of a text that is too long to be one. */
 export function emailKey(email: string): string {
+  if (email.length > EMAIL_LENGTH_MAX) throw new ApiError('invalid_email', { param: 'email' })
   return normalise(email).toLowerCase()
 }
 

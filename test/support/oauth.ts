@@ -191,10 +191,13 @@ export async function connect(
   options: Parameters<typeof obtainCode>[1],
 ): Promise<TokenReply> {
   const { code, code_verifier } = await obtainCode(service, options)
+  const external_user_id = options.parameters?.['external_user_id']
   const reply = await postToken(service, options.app, {
     grant_type: 'authorization_code',
     code,
     code_verifier,
+    // As apps should: it says for whom the code is.
+    ...(external_user_id !== undefined && { external_user_id }),
   })
   if (reply.statusCode !== 200) throw new Error(`token answered ${reply.statusCode}: ${reply.body}`)
   return reply.json<TokenReply>()

@@ -8,7 +8,7 @@ import { createOAuthApp, type OAuthApp, postToken } from '../support/oauth.ts'
 
 const HOUR_MS = 3_600_000
 
-const service = await createApp()
+const service = await createApp({ settings: { STEP_UP: 'always' } })
 const developer = await service.register()
 
 const rotate = (app: OAuthApp, body?: unknown) =>
@@ -91,7 +91,7 @@ test('a session whose last proof is older than a quarter of an hour rotates noth
   const app = await createOAuthApp(service, developer)
   service.clock.advance(16 * 60_000)
   const reply = await rotate(app)
-  assert.deepEqual([reply.statusCode, reply.json().error.code], [403, 'forbidden'])
+  assert.deepEqual([reply.statusCode, reply.json().error.code], [403, 'step_up_required'])
   assert.equal(await isGood(app, app.client_secret), true)
   await login()
   assert.equal((await rotate(app)).statusCode, 200)

@@ -117,7 +117,7 @@ describe('a change of address', () => {
     assert.deepEqual([bad.statusCode, bad.json().error.code], [400, 'invalid_email'])
     service.clock.advance(16 * 60_000)
     const late = await ask(person, freshAddress())
-    assert.deepEqual([late.statusCode, late.json().error.code], [403, 'forbidden'])
+    assert.deepEqual([late.statusCode, late.json().error.code], [403, 'step_up_required'])
   })
 
   test('a link that is only looked at changes nothing; the page has both buttons and no script', async () => {

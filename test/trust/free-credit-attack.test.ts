@@ -70,7 +70,7 @@ async function resetByMail({ email }: Person): Promise<void> {
   const token = readdirSync(folder)
     .map((name) => readFileSync(path.join(folder, name), 'utf8').replaceAll(/=\r?\n/g, ''))
     .filter((text) => text.includes(`To: ${email}`))
-    .map((text) => text.match(/svc_reset_[\w-]+/)?.[0] ?? '')
+    .flatMap((text) => text.match(/svc_reset_[\w-]+/)?.[0] ?? [])
     .find((found) => !used_tokens.has(found))
   used_tokens.add(token ?? '')
   const new_password = 'another good one'

@@ -5,7 +5,11 @@ import { createApp, type TestApp } from '../support/app.ts'
 import { sql } from '../support/database.ts'
 
 const service = await createApp({
-  settings: { RATE_LIMIT_PER_MINUTE: '1000', TRUST_PROXY: '127.0.0.0/8' },
+  settings: {
+    RATE_LIMIT_PER_MINUTE: '1000',
+    TRUST_PROXY: '127.0.0.0/8',
+    STEP_UP: 'always',
+  },
 })
 const other = await createApp({ database_url: service.database_url })
 const HOUR_MS = 3_600_000

@@ -22,7 +22,8 @@ export const SECURITY_EVENTS = {
   password_changed: { says: 'The password was changed', mailed: true },
   password_reset: { says: 'The password was reset by mail', mailed: true },
   email_verified: { says: 'The email address was confirmed' },
-  email_change_asked: { says: 'A change of the email address was asked for', mailed: true },
+  // Both addresses are asked by a mail of its own.
+  email_change_asked: { says: 'A change of the email address was asked for' },
   email_change_stopped: { says: 'A change of the email address was stopped' },
   email_changed: { says: 'The email address was changed', mailed: true },
   factor_added: { says: 'A second factor was added', mailed: true },
@@ -45,7 +46,8 @@ export const SECURITY_EVENTS = {
   payout_account_changed: { says: 'The payout account was changed', mailed: true },
   account_suspended: { says: 'The account was suspended', mailed: true, by_operator: true },
   account_resumed: { says: 'The account was resumed', mailed: true, by_operator: true },
-  account_closing: { says: 'The account is to be deleted', mailed: true },
+  // A mail of its own says how to keep it.
+  account_closing: { says: 'The account is to be deleted' },
   account_kept: { says: 'The deletion of the account was called off' },
 } as const satisfies Record<string, EventKind>
 

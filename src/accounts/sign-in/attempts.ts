@@ -171,8 +171,10 @@ function requireNoWait(
   for (const { subject, of } of waits) {
     const failed = failures.find((row) => row.subject.equals(subject))
     if (!failed) continue
-    const until_ms = failed.last_at.getTime() + waitAfter(failed.count, { of, login_limit })
-    if (until_ms > now_ms) throw mustWait(until_ms - now_ms)
+    const wait_ms = waitAfter(failed.count, { of, login_limit })
+    // The failure may be in the future by this clock: another process has noted it.
+    const left_ms = Math.min(wait_ms, failed.last_at.getTime() + wait_ms - now_ms)
+    if (left_ms > 0) throw mustWait(left_ms)
   }
 }
 
