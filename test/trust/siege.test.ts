@@ -1,5 +1,5 @@
 // The long run: hostile registrations and sign-ins from thousands of addresses, while honest people sign in. With SVC_LONG
-// at full size, else a hundredth of it: `node test/run.ts --long trust/siege`.
+// at full size, else a two-hundredth of it: `node test/run.ts --long trust/siege`.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm'
 import { createApp, PASSWORD, type TestApp } from '../support/app.ts'
 
 const LONG = process.env['SVC_LONG'] === '1'
-const SIZE = LONG ? 1 : 100
+const SIZE = LONG ? 1 : 200
 const HOSTILE_REGISTRATIONS = 10_000 / SIZE
 const HOSTILE_SIGN_INS = 100_000 / SIZE
 const HOSTILE_ADDRESSES = 5_000 / SIZE
