@@ -14,6 +14,7 @@ export function isShallowJson(text: string, value: unknown): boolean {
 export function tooDeep(): ApiError {
   return new ApiError('bad_request', {
     message: `The JSON body is nested deeper than ${JSON_DEPTH_MAX} levels.`,
+    hint: 'Send it flatter. A tool whose schema is that deep can be split into several.',
   })
 }
 

@@ -1,6 +1,7 @@
 // SQL of what operators did, and of what they see of an account.
 
 import { type Queryable, statement } from '../platform/db.ts'
+import { bucketOf } from '../wallet/bucket.ts'
 
 export type ActRow = {
   id: string
@@ -56,7 +57,7 @@ const READ_ACCOUNT = statement<AccountView>(
   'operators.read_account',
   `select a.id, a.email, a.created_at, a.email_verified_at, a.is_operator, a.suspended_at, a.suspended_reason,
      a.closes_at,
-     (select w.posted from wallet w where w.id = a.id) as balance_credits,
+     (select w.posted from wallet w where w.bucket = $3::smallint and w.id = a.id) as balance_credits,
      (select count(*) from session s where s.account_id = a.id and s.expires_at > $2::timestamptz) as sessions,
      (select count(*) from api_key k where k.account_id = a.id and k.revoked_at is null) as keys,
      (select count(*) from app p where p.developer_id = a.id) as apps,
@@ -72,5 +73,5 @@ export async function readAccountView(
   account_id: string,
   now: Date,
 ): Promise<AccountView | undefined> {
-  return (await db.run(READ_ACCOUNT, [account_id, now]))[0]
+  return (await db.run(READ_ACCOUNT, [account_id, now, bucketOf(account_id)]))[0]
 }

@@ -6,9 +6,16 @@ import { isOpenApiDocument } from '../../src/http/reference/document.ts'
 import { schemaExample } from '../../src/http/reference/example.ts'
 import { createApp } from '../support/app.ts'
 
-/** Need a token that only a mail holds, and a user who is linked. */
+/** Need a token that only a mail holds, a second factor, and a user who is linked. */
 const NOT_TRIED = new Set([
+  'verify',
   'reset_password',
+  'confirm_email_change',
+  'not_me',
+  'login_second_factor',
+  'step_up',
+  'confirm_totp',
+  'add_passkey',
   'user_chat_completion',
   'user_messages',
   'user_speech',

@@ -89,7 +89,7 @@ export const ENDPOINTS_CHAPTER: Chapter = {
         ],
         [
           'POST /auth/send-verification: a mail with a link, for a session',
-          [PROOFS, 'the link in the mail verifies the address, once'],
+          [PROOFS, 'the token of the mail and the password verify the address, once, and end nothing'],
         ],
         [
           'send-verification: who is verified uses no slot',
