@@ -19,6 +19,7 @@ describe('GET /account', () => {
       balance: 1_000_000,
       held: 0,
       available: 1_000_000,
+      promotional: 1_000_000,
       is_operator: false,
       low_balance_credits: 500_000,
     })

@@ -89,7 +89,10 @@ export const ENDPOINTS_CHAPTER: Chapter = {
         ],
         [
           'POST /auth/send-verification: a mail with a link, for a session',
-          [PROOFS, 'the token of the mail and the password verify the address, once, and end nothing'],
+          [
+            PROOFS,
+            'the token of the mail and the password verify the address, once, and end nothing',
+          ],
         ],
         [
           'send-verification: who is verified uses no slot',
