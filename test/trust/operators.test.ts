@@ -39,7 +39,7 @@ async function assertSuspended(service: TestApp, calls: (() => Promise<unknown>)
     assert.match(reply.json().error.message, /card fraud/)
     assert.match(reply.json().error.hint ?? '', /operator/)
   }
-  assert.ok(service.parts.feed.trusted)
+  await eventually('memory is trusted', async () => service.parts.feed.trusted)
 }
 
 describe('a suspended account', async () => {
