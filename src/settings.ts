@@ -102,7 +102,7 @@ export const SETTINGS = {
   }),
   LOGIN_LIMIT_PER_MINUTE: limit({
     fallback: 5,
-    doc: 'Failed logins a minute per IP and per email.',
+    doc: 'Logins a minute per IP, and failed ones per email.',
   }),
   VERIFICATION_LIMIT_PER_HOUR: limit({ fallback: 3, doc: 'Verification mails an hour per user.' }),
   PASSWORD_LIMIT_PER_15_MINUTES: limit({

@@ -37,7 +37,9 @@ describe('the global limit', async () => {
     const use = async () =>
       (await service.request({ url: '/v1/key', headers: { 'x-api-key': key } })).statusCode
     assert.deepEqual([await use(), await use(), await use()], [200, 200, 429])
-    await changeKeyLimit(service.parts, id, 5)
+    await service.parts.db.transaction((tx) =>
+      changeKeyLimit(service.parts, tx, { id, per_minute: 5 }),
+    )
     assert.deepEqual([await use(), await use(), await use()], [200, 200, 429])
   })
 

@@ -186,13 +186,18 @@ async function printLog(
 function describeAct({ at, who, act, subject, reason, details }: ActRow): string {
   const more = Object.entries(details).map(([name, value]) => ` ${name}=${String(value)}`)
   const why = reason === null ? '' : `: ${reason}`
-  return `${at.toISOString()} ${who}: ${act} ${subject}${more.join('')}${why}`
+  return inOneLine(`${at.toISOString()} ${who}: ${act} ${subject}${more.join('')}${why}`)
+}
+
+/** An app is called as its developer likes, line breaks included: it must not write lines of the log. */
+function inOneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}')
 }
 
 function printFields(fields: object): void {
   for (const [name, value] of Object.entries(fields)) {
     const shown = value instanceof Date ? value.toISOString() : String(value ?? '-')
-    print(`${name.padEnd(18)} ${shown}`)
+    print(inOneLine(`${name.padEnd(18)} ${shown}`))
   }
 }
 

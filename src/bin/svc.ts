@@ -71,8 +71,10 @@ const COMMANDS: Record<string, Command> = {
       const limit = requireInteger(per_minute, { min: 1, max: LIMIT_MAX })
       await withParts(async (parts) => {
         const act = { who: systemUser(), act: 'key-limit', subject: id, details: { limit } }
-        await recordAct(parts.clock, parts.db, act)
-        const { name } = await changeKeyLimit(parts, id, limit)
+        const { name } = await parts.db.transaction(async (tx) => {
+          await recordAct(parts.clock, tx, act)
+          return await changeKeyLimit(parts, tx, { id, per_minute: limit })
+        })
         print(`key ${id} (${name}): ${limit} requests a minute`)
       })
     },

@@ -7,10 +7,15 @@ import { addressBucket } from './address-bucket.ts'
 import type { RateLimits } from './rate-limit.ts'
 
 const GOOD_MAX = 50_000
+const UNKNOWN_MAX = 10_000
+/** One dead key that a program tries again and again is not many: it must not keep the others of its address out. */
+const UNKNOWN_TTL_MS = 1_000
 
 export class Lookups {
   readonly #limits: RateLimits
   readonly #good = new LRUCache<string, true>({ max: GOOD_MAX })
+  /** Nobody's a moment ago. Secrets are random: none becomes somebody's later. */
+  readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_MAX, ttl: UNKNOWN_TTL_MS })
 
   constructor(limits: RateLimits) {
     this.#limits = limits
@@ -23,13 +28,18 @@ export class Lookups {
   ): Promise<Found | undefined> {
     const bucket = addressBucket(ip)
     const digest = digestKey(secret)
+    if (this.#unknown.has(digest)) return undefined
     const slot = this.#limits.peek('unknown_credential', bucket)
     if (slot.remaining === 0 && !this.#good.has(digest)) {
       throw this.#limits.refusal('unknown_credential', slot)
     }
     const found = await find()
-    if (found) this.#good.set(digest, true)
-    else await this.#limits.take('unknown_credential', bucket)
-    return found
+    if (found) {
+      this.#good.set(digest, true)
+      return found
+    }
+    this.#unknown.set(digest, true)
+    await this.#limits.take('unknown_credential', bucket)
+    return undefined
   }
 }

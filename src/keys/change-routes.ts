@@ -3,6 +3,7 @@
 import { Type } from 'typebox'
 import { requireRecentProof, type StepUpParts } from '../accounts/step-up.ts'
 import { sessionOf } from '../http/access.ts'
+import { Nullable } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { changeKey, OVERLAP_HOURS_MAX, rotateKey } from './changes.ts'
 import {
@@ -16,6 +17,20 @@ import {
 import { type KeyParts, ownerOf, withSpendingOf } from './keys.ts'
 
 const Params = Type.Object({ id: Type.String() })
+
+/** May be left out. */
+const Rotation = Nullable(
+  Type.Object({
+    overlap_hours: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: OVERLAP_HOURS_MAX,
+        description: 'How long both secrets work. 0, as without it: the old one ends at once.',
+        examples: [24],
+      }),
+    ),
+  }),
+)
 
 export function keyChangeRoutes(
   app: App,
@@ -58,20 +73,13 @@ export function keyChangeRoutes(
         description:
           'The key stays: its id, settings, spending and history. The secret before works until the overlap ends, or ends at once; of several rotations the newest two secrets work. Needs a session whose owner gave the password or a second factor in the last 15 minutes.',
         params: Params,
-        body: Type.Object({
-          overlap_hours: Type.Integer({
-            minimum: 0,
-            maximum: OVERLAP_HOURS_MAX,
-            default: 0,
-            description: 'How long both secrets work. 0: the old one ends at once.',
-          }),
-        }),
+        body: Rotation,
         response: { 200: IssuedKey },
       },
     },
     async (request) => {
       requireRecentProof(parts, sessionOf(request))
-      const { overlap_hours } = request.body
+      const overlap_hours = request.body?.overlap_hours ?? 0
       const rotated = await rotateKey(parts, ownerOf(request), request.params.id, overlap_hours)
       const row = await withSpendingOf(parts, rotated.row)
       return { key: rotated.key, ...presentKey(row, parts.clock.now()) }

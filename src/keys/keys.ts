@@ -210,19 +210,16 @@ export async function endKeysOfAccount(
   return ended
 }
 
-/** For operators: raises or lowers the limit of one key. */
+/** For operators: raises or lowers the limit of one key, in the transaction that records the act. */
 export async function changeKeyLimit(
-  parts: Pick<KeyParts, 'db' | 'feed'>,
-  id: string,
-  per_minute: number,
+  { feed }: Pick<KeyParts, 'feed'>,
+  tx: Tx,
+  { id, per_minute }: { id: string; per_minute: number },
 ): Promise<{ name: string }> {
-  if (!isUuid(id)) throw new ApiError('not_found', { message: `There is no key ${id}.` })
-  return await parts.db.transaction(async (tx) => {
-    const changed = await setRateLimit(tx, id, per_minute)
-    if (!changed) throw new ApiError('not_found', { message: `There is no key ${id}.` })
-    await parts.feed.invalidate(tx, [`key:${id}`])
-    return changed
-  })
+  const changed = isUuid(id) ? await setRateLimit(tx, id, per_minute) : undefined
+  if (!changed) throw new ApiError('not_found', { message: `There is no key ${id}.` })
+  await feed.invalidate(tx, [`key:${id}`])
+  return changed
 }
 
 /** Undefined if the key is not in memory; `findActiveKey` then says whether there is one. */

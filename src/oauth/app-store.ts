@@ -28,7 +28,8 @@ export type NewAppRow = Omit<
 
 const NEW_COLUMNS = `id, developer_id, client_id, secret_digest, name, redirect_uris, allowed_scopes, markup_bps,
      require_external_user_id, created_at`
-const COLUMNS = `${NEW_COLUMNS}, previous_secret_digest, previous_secret_expires_at, suspended_at, suspended_reason`
+const OWN_COLUMNS = `${NEW_COLUMNS}, previous_secret_digest, previous_secret_expires_at, suspended_at`
+const COLUMNS = `${OWN_COLUMNS}, suspended_reason`
 
 const LOCK_DEVELOPER = statement<{ id: string }>(
   'oauth.lock_developer',
@@ -71,9 +72,12 @@ const FIND_APP = statement<AppRow>(
      and id = $2::uuid`,
 )
 
+// With why its developer is suspended, if it is not itself: nothing new starts through it either.
 const FIND_APP_BY_CLIENT_ID = statement<AppRow>(
   'oauth.find_app_by_client_id',
-  `select ${COLUMNS}
+  `select ${OWN_COLUMNS},
+     coalesce(suspended_reason,
+       (select d.suspended_reason from account d where d.id = app.developer_id)) as suspended_reason
    from app
    where client_id = $1::text`,
 )

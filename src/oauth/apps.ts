@@ -10,7 +10,7 @@ import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import { digestSecret, isUuid, mintId, mintSecret } from '../platform/tokens.ts'
-import type { Actor } from './actor.ts'
+import { type Actor, requireOpenSession } from './actor.ts'
 import {
   type AppChange,
   type AppRow,
@@ -64,6 +64,7 @@ export async function createApp(
         hint: 'Delete apps that are not used any more.',
       })
     }
+    await requireOpenSession({ db: tx, clock: parts.clock }, actor.session_id)
     const created = await insertApp(tx, {
       id: mintId({ at: now }),
       developer_id,

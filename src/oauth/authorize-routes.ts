@@ -18,7 +18,7 @@ import {
   readAuthorizationRequest,
   returnAddress,
 } from './authorize.ts'
-import { capOfForm, proposeCap, readConsentCap } from './cap-form.ts'
+import { capOfForm, proposeCap, readConsentCap, type TypedCap } from './cap-form.ts'
 import { approve, proveForm } from './consent.ts'
 import type { GrantParts } from './grants.ts'
 import { type PageParts, requireViewerForm, type Viewer, viewerOf } from './page-session.ts'
@@ -172,7 +172,8 @@ async function decide(
       const cap = readConsentCap(form)
       if (cap?.fault !== undefined) return await sendConsent(parts, reply, { asked, viewer, cap })
       // Whatever a stolen session may do, it does not get an app to spend everything.
-      if (cap?.credits === null && needsProof(parts, sessionOf(request))) {
+      const is_proved = !needsProof(parts, sessionOf(request))
+      if (!is_proved && (await leavesUncapped(parts, { asked, viewer, cap }))) {
         return reply.redirect(stepUpAddress(request), 303)
       }
       const code = await approve(parts, asked, {
@@ -186,6 +187,19 @@ async function decide(
     default:
       throw refusal('decision is allow or deny.')
   }
+}
+
+/** Also a form that says nothing of a cap, where there is none yet: no page of ours sends it so. */
+async function leavesUncapped(
+  parts: AuthorizeParts,
+  form: { asked: AuthorizationRequest; viewer: Viewer; cap: TypedCap | undefined },
+): Promise<boolean> {
+  const { asked, viewer, cap } = form
+  if (cap) return cap.credits === null
+  if (!asked.scopes.includes('credits.spend')) return false
+  const { account_id } = viewer
+  const known = await findConnection(parts.db, { account_id, app_id: asked.app.id })
+  return (known?.cap_credits ?? null) === null
 }
 
 function returnToApp(

@@ -187,7 +187,7 @@ test('its developer reads the reason and is told; both may still end things', as
   const kinds = await sql<{ kind: string }>(
     service.database_url,
     `select kind from security_event where account_id = $1 and details ->> 'client_id' = $2
-     and kind like 'app_%ed' and kind <> 'app_created' order by ctid`,
+     and kind like 'app_%ed' and kind <> 'app_created' order by kind desc`,
     [developer.user_id, app.client_id],
   )
   assert.deepEqual(

@@ -22,8 +22,8 @@ const rotate = (bearer: Headers, id: string, payload?: object) =>
   service.request({
     method: 'POST',
     url: `/developers/keys/${id}/rotate`,
-    headers: { ...bearer, 'content-type': 'application/json' },
-    payload: JSON.stringify(payload ?? {}),
+    headers: bearer,
+    ...(payload && { payload }),
   })
 const describeKey = (key: string, at: TestApp = service) =>
   at.request({ url: '/v1/key', headers: { 'x-api-key': key } })

@@ -11,6 +11,7 @@ import {
 import { UsageError } from '../../src/bin/usage-error.ts'
 import { listActs } from '../../src/operators/acts.ts'
 import { createApp } from '../support/app.ts'
+import { createOAuthApp } from '../support/oauth.ts'
 import { COMMAND_LINE, runToEnd } from '../support/service.ts'
 
 for (const [run, args, why] of [
@@ -69,6 +70,12 @@ test('the commands say what they did, and the log has every act with its name', 
   const log = await said(runOperatorCommand(['log', '--limit', '5'], withParts))
   assert.match(log, new RegExp(`Z ${systemUser()}: operator add ${email} account_id=\\S+$`, 'm'))
   assert.match(log, /Z olga: account suspend \S+ account_id=\S+: card fraud$/m)
+  // An app is called as its developer likes.
+  const name = 'x\n2026-01-01T00:00:00.000Z olga: account resume m@x.test\u001b[2J'
+  const { client_id } = await createOAuthApp(service, await service.register(), { name })
+  await runAppCommand(['suspend', client_id, ...why], withParts)
+  const later = await said(runOperatorCommand(['log'], withParts))
+  assert.deepEqual([later.match(/\n/g)?.length, later.includes('\u001b')], [3, false], later)
 })
 
 test('svc grant and key-limit leave a record, and a mistake exits with 2', async () => {

@@ -14,7 +14,16 @@ import { resumeClient, suspendClient } from '../../src/operators/apps.ts'
 import { createApp, PASSWORD, type TestApp } from '../support/app.ts'
 import { sql } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { connect, connectHosted, createOAuthApp, signIn } from '../support/oauth.ts'
+import {
+  authorizeUrl,
+  connect,
+  connectHosted,
+  createOAuthApp,
+  makePkce,
+  obtainCode,
+  postToken,
+  signIn,
+} from '../support/oauth.ts'
 
 const BY = { who: 'olga', reason: 'card fraud' }
 
@@ -30,7 +39,7 @@ async function assertSuspended(service: TestApp, calls: (() => Promise<unknown>)
     assert.match(reply.json().error.message, /card fraud/)
     assert.match(reply.json().error.hint ?? '', /operator/)
   }
-  assert.ok(service.parts.feed.trusted)
+  await eventually('memory is trusted', async () => service.parts.feed.trusted)
 }
 
 describe('a suspended account', async () => {
@@ -117,6 +126,32 @@ describe('a suspended account', async () => {
     await assertSuspended(service, calls)
     const me = await service.request({ method: 'GET', url: '/auth/me', headers: user.bearer })
     assert.equal(me.statusCode, 200)
+  })
+
+  test('of a developer asks no user for consent, and exchanges and refreshes nothing, until it is resumed', async () => {
+    const user = await service.register()
+    const developer = await service.register()
+    const app = await createOAuthApp(service, developer)
+    const { refresh_token } = await connect(service, { app, user })
+    const { code, code_verifier } = await obtainCode(service, { app, user })
+    const url = authorizeUrl(app, { code_challenge: makePkce().code_challenge })
+    const visitor = await signIn(service, user)
+    await suspend(parts, developer.email, BY)
+    const page = await visitor.get(url)
+    assert.equal(page.statusCode, 403)
+    assert.match(page.body, /card fraud/)
+    const forms = [
+      { grant_type: 'authorization_code', code, code_verifier },
+      { grant_type: 'refresh_token', refresh_token },
+    ]
+    for (const fields of forms) {
+      const reply = await postToken(service, app, fields)
+      assert.deepEqual([reply.statusCode, reply.json().error], [400, 'unauthorized_client'])
+    }
+    await resume(parts, developer.email, { who: 'olga' })
+    for (const fields of forms) {
+      assert.equal((await postToken(service, app, fields)).statusCode, 200)
+    }
   })
 
   test('is told so at sign-in with the right password, and not with a wrong one; pages too', async () => {

@@ -124,6 +124,17 @@ describe('credentials that somebody makes up', async () => {
     assert.equal(await ask(key), 200)
   })
 
+  test('are not many if it is one that is tried again and again: a new key of the address works at once', async () => {
+    const service = await createApp({ settings: { RATE_LIMIT_PER_MINUTE: '20' } })
+    const { bearer } = await service.register()
+    const { key } = await service.createKey(bearer)
+    const ask = async (secret: string) =>
+      (await service.request({ url: '/v1/key', headers: { 'x-api-key': secret } })).statusCode
+    const dead = mintApiKey()
+    for (let i = 0; i < 25; i++) await ask(dead)
+    assert.equal(await ask(key), 200)
+  })
+
   test('cost no query as client ids either, and the right secret gets in', async () => {
     const service = await createApp({ settings: { RATE_LIMIT_PER_MINUTE: '10' } })
     const developer = await service.register()

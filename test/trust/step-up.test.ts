@@ -202,6 +202,20 @@ test('consent without a cap leads to the step-up page and back; with a cap it do
   assert.match(String(given.headers.location), /^https:\/\/app\.example\/callback\?.*code=/)
 })
 
+test('consent that leaves the cap out leads to the step-up page where there is none', async () => {
+  const [developer, user] = [await live.register(), await live.register()]
+  const app = await createOAuthApp(live, developer)
+  const url = authorizeUrl(app, { code_challenge: makePkce().code_challenge })
+  const visitor = new Visitor(live)
+  await visitor.login(user.email)
+  live.clock.advance(16 * MINUTE_MS)
+  const silent = await visitor.fill(url, { decision: 'allow' })
+  assert.match(String(silent.headers.location), /^\/oauth\/step-up\?client_id=/)
+  await visitor.fill(url, { decision: 'allow', cap: 'monthly', cap_usd: '5' })
+  const capped = await visitor.fill(url, { decision: 'allow' })
+  assert.match(String(capped.headers.location), /^https:\/\/app\.example\/callback\?.*code=/)
+})
+
 test('step-up leads to fixed addresses only', async () => {
   const user = await live.register()
   const visitor = new Visitor(live)
