@@ -5,6 +5,7 @@ import { after, test } from 'node:test'
 import { deleteClosed } from '../../src/accounts/closing/closing.ts'
 import { accessEnder } from '../../src/end-access.ts'
 import { readOpenEarnings } from '../../src/open-earnings.ts'
+import { cutOffAccount, findPayoutAccount } from '../../src/payouts/accounts.ts'
 import { claimPayout } from '../../src/payouts/payouts.ts'
 import { mintId } from '../../src/platform/tokens.ts'
 import { savePaymentMethod } from '../../src/topups/auto-store.ts'
@@ -14,7 +15,7 @@ import { creditTopup } from '../../src/topups/topups.ts'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import { checkLedger } from '../../src/wallet/check.ts'
 import { grantCredits, transferCredits } from '../../src/wallet/postings.ts'
-import { DAY, earn, makeDeveloper, startStandIn } from '../payouts/support.ts'
+import { batch, DAY, earn, makeDeveloper, startStandIn } from '../payouts/support.ts'
 import { createApp } from '../support/app.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
 import type { Person } from '../support/oauth.ts'
@@ -139,6 +140,27 @@ test('a developer who is suspended after the batch has read its page is not paid
   assert.equal(await claimPayout(db, claim), undefined)
   await change('suspended_at = null, suspended_reason = null')
   assert.equal((await claimPayout(db, claim))?.gross_credits, 25_000_000n)
+})
+
+test('whoever left is paid, and what the processor changes of their payout account is still followed', async () => {
+  const payout_url = await createDatabase()
+  const db = openDb(payout_url)
+  const stand_in = await startStandIn()
+  after(async () => {
+    await db.close()
+    await stand_in.close()
+  })
+  const start = new Date('2026-11-20T10:30:15.250Z')
+  const now = new Date(start.getTime() + 7 * DAY)
+  const developer_id = await makeDeveloper(db, stand_in)
+  await earn(db, developer_id, { amounts: [25_000_000n], at: start })
+  await sql(payout_url, 'delete from account where id = $1', [developer_id])
+  const { status, paid, errors } = await batch({ db, database_url: payout_url, stand_in }, { now })
+  assert.deepEqual([status, paid, errors], ['done', 1, 0])
+  const account = await findPayoutAccount(db, developer_id)
+  const stripe_account_id = account?.stripe_account_id ?? ''
+  await db.transaction((tx) => cutOffAccount(parts, tx, { developer_id, stripe_account_id }))
+  assert.equal((await findPayoutAccount(db, developer_id))?.payouts_enabled, false)
 })
 
 test('a checkout that is paid after its owner left is credited, and saves no payment method', async () => {
