@@ -79,6 +79,7 @@ const tellDispute = (id: string, state: 'open' | 'won' | 'lost', amount_cents = 
   onTopup(id, (tx, topup) =>
     followDispute(telling, tx, topup, {
       id: `dp_${id}`,
+      payment_id: `pi_${id}`,
       state,
       amount_cents,
       reinstated_cents: 0n,
