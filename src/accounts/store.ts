@@ -174,12 +174,13 @@ const QUEUE_MAIL_OF_ACCOUNT = statement<object>(
 )
 
 // Money may move for an account that is deleted: a refund, a payout. Nobody is there to be told.
-const QUEUE_NOTICE = statement<object>(
+const QUEUE_NOTICE = statement<{ id: string }>(
   'accounts.queue_notice',
   `insert into mail_outbox (id, account_id, purpose, subject, words, created_at, next_attempt_at)
    select $1::uuid, id, 'notice', $3::text, $4::text, $5::timestamptz, $5::timestamptz
    from account
-   where id = $2::uuid`,
+   where id = $2::uuid
+   returning id`,
 )
 
 // Claimed by moving the next attempt: a sender that dies leaves the row to be tried again.
@@ -354,9 +355,9 @@ export async function deleteExpired(db: Queryable, now: Date): Promise<void> {
 export async function insertNotice(
   tx: Tx,
   notice: { id: string; account_id: string; subject: string; words: string; at: Date },
-): Promise<void> {
+): Promise<boolean> {
   const { id, account_id, subject, words, at } = notice
-  await tx.run(QUEUE_NOTICE, [id, account_id, subject, words, at])
+  return (await tx.run(QUEUE_NOTICE, [id, account_id, subject, words, at])).length > 0
 }
 
 export async function queueMailToEmail(

@@ -50,6 +50,8 @@ async function claimIn(tx: Tx, { developer_id, now, minimum_credits }: Claim): P
   if (!account?.stripe_account_id || !account.payouts_enabled || account.payouts_blocked) {
     throw new NothingToPay()
   }
+  // Asked again: the batch read its page of developers minutes ago.
+  if (account.suspended) throw new NothingToPay()
   const [taken] = await tx.run(STAMP_EARNINGS, [developer_id, id, eligibleUntil(now), ALL_BUCKETS])
   if (!taken?.period_start || !reachesMinimum(taken.credits, minimum_credits)) {
     throw new NothingToPay()

@@ -67,11 +67,14 @@ export const LOCK_ACCOUNT = statement<{
   stripe_account_id: string | null
   payouts_enabled: boolean
   payouts_blocked: boolean
+  /** Null once the account is deleted. */
+  suspended: boolean | null
 }>(
   'payouts.lock_account',
-  `select stripe_account_id, payouts_enabled, payouts_blocked
-   from payout_account
-   where developer_id = $1::uuid
+  `select a.stripe_account_id, a.payouts_enabled, a.payouts_blocked,
+     (select o.suspended_at is not null from account o where o.id = a.developer_id) as suspended
+   from payout_account a
+   where a.developer_id = $1::uuid
    for update`,
 )
 

@@ -73,13 +73,16 @@ export async function saveAuto(
 const SAVE_METHOD = statement<object>(
   'topups.save_payment_method',
   `insert into auto_topup (account_id, stripe_customer_id, stripe_payment_method_id, payment_method_label)
-   values ($1::uuid, $2::text, $3::text, $4::text)
+   select id, $2::text, $3::text, $4::text
+   from account
+   where id = $1::uuid and closes_at is null
    on conflict (account_id) do update
    set stripe_customer_id = excluded.stripe_customer_id,
      stripe_payment_method_id = excluded.stripe_payment_method_id,
      payment_method_label = excluded.payment_method_label`,
 )
 
+/** Not for an account that is given up or deleted: a checkout may be paid after that. */
 export async function savePaymentMethod(
   tx: Tx,
   account_id: string,

@@ -128,7 +128,7 @@ export async function creditTopup(
     description: `${is_automatic ? 'Automatic top-up' : 'Top-up'} ${dollars}`,
   })
   await markPaid(tx, topup.id, { payment_id: payment.id, at })
-  await queueNotice(tx, {
+  const has_owner = await queueNotice(tx, {
     account_id: topup.account_id,
     subject: `Receipt: ${topup.credits} credits for ${dollars}`,
     words: [
@@ -140,6 +140,12 @@ export async function creditTopup(
     ].join('\n\n'),
     at,
   })
+  if (!has_owner) {
+    parts.log.error(
+      { alarm: 'topups', topup_id: topup.id, payment_id: payment.id },
+      'a payment came for an account that is deleted: nobody can spend it, refund it',
+    )
+  }
   tx.afterCommit(parts.wakeMailSender)
   return true
 }

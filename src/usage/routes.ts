@@ -13,7 +13,7 @@ const Transaction = Type.Object({
   id: Type.String(),
   kind: Type.String({
     description:
-      '`welcome`, `verified`, `grant`, `paid_grant`, `topup`, `transfer_in`, `transfer_out`, `usage`, `refund`, `refund_failed`, `dispute`, `dispute_won`, `dispute_lost` or `dispute_reinstated`.',
+      '`welcome`, `verified`, `grant`, `paid_grant`, `topup`, `transfer_in`, `transfer_out`, `usage`, `refund`, `refund_failed`, `dispute`, `dispute_won`, `dispute_lost`, `dispute_reinstated` or `closure`.',
     examples: ['welcome'],
   }),
   amount: Type.Unsafe<bigint>({

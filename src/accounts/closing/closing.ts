@@ -1,6 +1,7 @@
 // Leaving. An account that its owner gives up has no session, no key and no consent from that moment on; its apps serve
 // their users until the end. For thirty days it can be kept, with address and password; then it is deleted. What is left
-// in the wallet is forfeited; what was earned is paid as it falls due, to the payout account, also afterwards.
+// in the wallet is forfeited; what was earned is paid as it falls due, to the payout account, also afterwards. While an
+// operator has it suspended it is not deleted: nothing else would keep its earnings from being paid.
 
 import type { SessionPrincipal } from '../../http/access.ts'
 import type { Queryable } from '../../platform/db.ts'
@@ -121,6 +122,7 @@ async function deleteOne(parts: DeletionParts, account_id: string, now: Date): P
     const account = await lockAccount(tx, account_id)
     // Its owner came back, or another process was faster.
     if (!account?.closes_at || account.closes_at > now) return
+    if (account.suspended_reason !== null) throw new Error('it is suspended')
     const { in_flight_credits } = await parts.readOpenEarnings(tx, account_id, now)
     if (in_flight_credits > 0n) throw new Error('a payout is under way')
     await parts.endAccess(tx, { account_id, also: ['apps', 'saved_card'] })

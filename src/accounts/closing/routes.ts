@@ -26,7 +26,7 @@ const ClosingReply = Type.Object({
     },
     {
       description:
-        'What is open is paid as it falls due, to the payout account, also after the deletion; without such an account it lapses. What is not payable lapses.',
+        'What is open is paid as it falls due, to the payout account, also after the deletion, in payouts of $10 at least; without such an account, or below that, it lapses. What is not payable lapses.',
     },
   ),
 })

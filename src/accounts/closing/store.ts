@@ -9,11 +9,13 @@ const SET_CLOSING = statement<object>(
    where id = $1::uuid`,
 )
 
+// A suspended one stays until an operator resumes it: with its row the suspension would go, and its earnings be paid.
 const LIST_CLOSED = statement<{ id: string }>(
   'accounts.list_closed',
   `select id
    from account
    where closes_at <= $1::timestamptz
+     and suspended_at is null
      and id > $2::uuid
    order by id
    limit $3::integer`,

@@ -2,10 +2,13 @@
 
 import { type Queryable, statement } from '../../platform/db.ts'
 
+// This and the alert are for accounts that are there: the processor's news of a payout account come after a deletion too.
 const INSERT_SECURITY_EVENT = statement<object>(
   'accounts.insert_security_event',
   `insert into security_event (id, at, account_id, session_id, kind, ip, user_agent, details)
-   values ($1::uuid, $2::timestamptz, $3::uuid, $4::uuid, $5::text, $6::text, $7::text, $8::jsonb)`,
+   select $1::uuid, $2::timestamptz, id, $4::uuid, $5::text, $6::text, $7::text, $8::jsonb
+   from account
+   where id = $3::uuid`,
 )
 
 export type SecurityEventRow = {
@@ -54,8 +57,9 @@ export async function listSecurityEvents(
 const QUEUE_ALERT = statement<object>(
   'accounts.queue_alert',
   `insert into mail_outbox (id, account_id, purpose, subject, words, created_at, next_attempt_at)
-   select $1::uuid, $2::uuid, $3::text, $4::text, $5::text, $6::timestamptz, $6::timestamptz
-   where $9::integer > (
+   select $1::uuid, id, $3::text, $4::text, $5::text, $6::timestamptz, $6::timestamptz
+   from account
+   where id = $2::uuid and $9::integer > (
      select count(*)
      from security_event
      where account_id = $2::uuid
