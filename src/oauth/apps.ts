@@ -3,6 +3,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { SecurityEventKind } from '../accounts/security-log/event-kinds.ts'
 import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
+import { requireOpenSession } from '../accounts/sessions.ts'
 import type { StepUpParts } from '../accounts/step-up.ts'
 import { readCursor, toPage } from '../http/schemas.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
@@ -64,6 +65,7 @@ export async function createApp(
         hint: 'Delete apps that are not used any more.',
       })
     }
+    await requireOpenSession(parts, tx, actor.session_id)
     const created = await insertApp(tx, {
       id: mintId({ at: now }),
       developer_id,

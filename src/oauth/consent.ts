@@ -3,6 +3,7 @@
 
 import { createHmac } from 'node:crypto'
 import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
+import { requireOpenSession } from '../accounts/sessions.ts'
 import type { Tx } from '../platform/db.ts'
 import { violatedConstraint } from '../platform/sql-errors.ts'
 import { digestSecret, equalSecrets, mintId, mintSecret } from '../platform/tokens.ts'
@@ -49,6 +50,7 @@ async function insertApproval(
   const { request, approval, code } = given
   const { app, external_user_id } = request
   const now = parts.clock.now()
+  await requireOpenSession(parts, tx, approval.actor.session_id)
   const connection = await openConnection(tx, {
     id: mintId({ at: now }),
     app_id: app.id,
