@@ -13,7 +13,7 @@ import type { EndAccess, ProofParts } from '../mail-proofs.ts'
 import { queueNotice } from '../notices.ts'
 import { callOffProofs, lockAccount } from '../proof-store.ts'
 import { recordSecurityEvent } from '../security-log/security-log.ts'
-import { type Client, closeSessions } from '../sessions.ts'
+import { type Client, closeSessions, requireOpenSession } from '../sessions.ts'
 import type { AttemptParts } from '../sign-in/attempts.ts'
 import { requireFreshProof } from '../step-up.ts'
 import { deleteAccount, listClosed, setClosing } from './store.ts'
@@ -57,6 +57,7 @@ export async function closeAccount(
   const closes_at = new Date(at.getTime() + DAYS_TO_COME_BACK * DAY_MS)
   const closing = await parts.db.transaction(async (tx) => {
     if (!(await lockAccount(tx, account_id))) throw new ApiError('user_not_found')
+    await requireOpenSession(parts, tx, session_id)
     await setClosing(tx, account_id, closes_at)
     await callOffProofs(tx, account_id, ['verify_email', 'change_email_from', 'change_email_to'])
     await closeSessions(parts.feed, tx, { account_id, except_id: null })
@@ -119,8 +120,8 @@ export async function deleteClosed(parts: DeletionParts, signal: AbortSignal): P
 async function deleteOne(parts: DeletionParts, account_id: string, now: Date): Promise<void> {
   await parts.db.transaction(async (tx) => {
     const account = await lockAccount(tx, account_id)
-    // Its owner came back, or another process was faster.
-    if (!account?.closes_at || account.closes_at > now) return
+    // Its owner came back, another process was faster, or an operator suspended it.
+    if (!account?.closes_at || account.closes_at > now || account.suspended_reason !== null) return
     const { in_flight_credits } = await parts.readOpenEarnings(tx, account_id, now)
     if (in_flight_credits > 0n) throw new Error('a payout is under way')
     await parts.endAccess(tx, { account_id, also: ['apps', 'saved_card'] })

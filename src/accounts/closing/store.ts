@@ -9,11 +9,13 @@ const SET_CLOSING = statement<object>(
    where id = $1::uuid`,
 )
 
+// Whoever is suspended cannot come back, so their days do not run out.
 const LIST_CLOSED = statement<{ id: string }>(
   'accounts.list_closed',
   `select id
    from account
    where closes_at <= $1::timestamptz
+     and suspended_at is null
      and id > $2::uuid
    order by id
    limit $3::integer`,
