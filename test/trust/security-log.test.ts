@@ -132,6 +132,7 @@ describe('the security log', async () => {
 
   test('a failed sign-in opens no session and says nothing of success', async () => {
     const { email, bearer } = await service.register()
+    service.clock.advance(1000)
     await service.post('/auth/login', { email, password: 'wrong wrong wrong' })
     const { data } = await readEvents(service, bearer)
     assert.ok(!data.some(({ kind }, index) => index < data.length - 1 && kind === 'sign_in'))
