@@ -154,7 +154,7 @@ describe('the device cookie', async () => {
     const hal = await join(service, 'hal@x.test', '203.0.113.8')
     for (let i = 0; i < 24; i++) {
       service.clock.advance(1_000)
-      await signIn(service, { email: hal.email, address: hal.address })
+      await signIn(service, { email: hal.email, address: `203.0.113.${100 + i}` })
     }
     const [row] = await sql<{ count: number }>(
       service.database_url,
