@@ -66,8 +66,7 @@ export async function answer(service: TestApp, challenge_id: string, proof: obje
   return await service.post('/auth/login/second-factor', { challenge_id, ...proof })
 }
 
-/** By name: events of one moment have no order. */
-/** What happened to the account, but for sign-ins. */
+/** What happened to the account, but for sign-ins. By name: events of one moment have no order. */
 export async function eventsOf(service: TestApp, person: Person): Promise<string[]> {
   const rows = await sql<{ kind: string }>(
     service.database_url,
