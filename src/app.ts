@@ -21,7 +21,6 @@ import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
-import { endKeysOfAccount } from './keys/keys.ts'
 import { leakRoutes } from './keys/leak-routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { settingWarnings } from './live-settings.ts'
@@ -126,7 +125,7 @@ function identityRoutes(app: App, parts: AccountParts): void {
   emailChangeRoutes(app, parts)
   closingRoutes(app, { ...parts, readOpenEarnings })
   sessionListRoutes(app, parts)
-  securityLogRoutes(app, { ...parts, endKeysOfAccount })
+  securityLogRoutes(app, parts)
   stepUpRoutes(app, parts)
   factorRoutes(app, parts)
   keyRoutes(app, {

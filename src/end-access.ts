@@ -10,12 +10,13 @@ import { forgetAutoTopup } from './topups/auto-store.ts'
 
 export function accessEnder(parts: GrantParts): EndAccess {
   return async (tx, { account_id, also }) => {
-    await endKeysOfAccount(parts.feed, tx, account_id)
+    const keys = await endKeysOfAccount(parts.feed, tx, account_id)
     const apps = also.includes('apps') ? 'ended' : 'kept'
     await endOAuthOfAccount(parts, tx, { account_id, apps })
     if (also.includes('saved_card')) await forgetAutoTopup(tx, account_id)
     if (also.includes('payout_account')) await forgetPayoutAccount(tx, account_id)
     // What is in memory of the account is read again, whatever it is.
     await parts.feed.invalidate(tx, [`account:${account_id}`])
+    return { keys }
   }
 }

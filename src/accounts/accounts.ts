@@ -142,7 +142,11 @@ export async function finishLogin(
     if (account.closes_at) throw closingRefusal(account.closes_at)
     const now = parts.clock.now()
     const opened = await openSession(parts, tx, id, { client, now })
-    const device_token = await rememberDevice(tx, { account_id: id, client, at: now })
+    const device_token = await noteSignIn(parts, tx, {
+      account_id: id,
+      email: account.email,
+      client,
+    })
     return { account_id: id, session: { ...opened, device_token } }
   })
   return { user: await readUser(parts.db, account_id), ...session }
@@ -168,7 +172,11 @@ async function enter(
     const entrant = { account_id: id, password_hash: stronger ?? password_hash }
     const step = await askSecondStep(parts, tx, entrant)
     if (step) return step
-    const device_token = await noteSignIn(parts, tx, attempt, id)
+    const device_token = await noteSignIn(parts, tx, {
+      account_id: id,
+      email: account.email,
+      client,
+    })
     const session = await openSession(parts, tx, id, { client, now: parts.clock.now() })
     return { ...session, device_token }
   })

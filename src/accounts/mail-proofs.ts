@@ -17,7 +17,9 @@ import { type PasswordRules, requireStrongPassword } from './password-policy.ts'
 import { hashPassword } from './passwords.ts'
 import { callOffProofs, findMailToken, insertTokenOfMail, lockAccount } from './proof-store.ts'
 import { recordSecurityEvent } from './security-log/security-log.ts'
+import { forgetPlaces } from './security-log/store.ts'
 import { type Client, closeSessions } from './sessions.ts'
+import { rememberDevice } from './sign-in/known-devices.ts'
 import {
   type AccountRow,
   markEmailVerified,
@@ -40,12 +42,12 @@ export const MAIL_TOKENS = {
 
 /**
  * Ends, in the caller's transaction, what was made in the account's name: its keys and what it lets apps do. What else
- * is to end is named.
+ * is to end is named. Answers how many keys there were.
  */
 export type EndAccess = (
   tx: Tx,
   ending: { account_id: string; also: readonly ('apps' | 'saved_card' | 'payout_account')[] },
-) => Promise<void>
+) => Promise<{ keys: number }>
 
 const EVERYTHING = ['apps', 'saved_card', 'payout_account'] as const
 
@@ -112,13 +114,13 @@ export async function verifyEmail(
 export async function resetPassword(
   parts: ProofParts,
   given: { token: string; new_password: string; keep_connections: boolean; client: Client },
-): Promise<void> {
+): Promise<{ device_token: string }> {
   const link = { token: given.token, purpose: 'reset_password' } as const
   // Before the hashing, which is dear: a made-up token must cost nothing.
   const { account_id, email } = await readProof(parts, link)
   requireStrongPassword(parts, given.new_password, { param: 'new_password', email })
   const password_hash = await hashPassword(given.new_password)
-  await parts.db.transaction(async (tx) => {
+  return await parts.db.transaction(async (tx) => {
     const { proof, account } = await takeProof(parts, tx, { ...link, account_id })
     const is_first_owner = account.email_verified_at === null
     const kept = given.keep_connections && !is_first_owner
@@ -130,14 +132,22 @@ export async function resetPassword(
     // Whoever added them had not shown that the address is theirs.
     if (is_first_owner) await deleteFactorsOfAccount(tx, account_id)
     const also = is_first_owner ? EVERYTHING : []
-    if (!kept) await parts.endAccess(tx, { account_id, also })
+    if (!kept) {
+      await parts.endAccess(tx, { account_id, also })
+      await forgetPlaces(tx, account_id)
+    }
+    const { client } = given
+    const at = parts.clock.now()
+    const details = { connections_kept: kept }
     await recordSecurityEvent(parts, tx, {
       account_id,
       kind: 'password_reset',
-      at: parts.clock.now(),
-      client: given.client,
-      details: { connections_kept: kept },
+      at,
+      client,
+      details,
     })
+    // It reads the owner's mail: the wrong passwords of others must not keep it from signing in with the new one.
+    return { device_token: await rememberDevice(tx, { account_id, client, at }) }
   })
 }
 

@@ -7,7 +7,7 @@ import { type Html, html } from '../http/html.ts'
 import { renderNotice, sendFormPage, wantsPage } from '../http/page.ts'
 import { Success } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
-import { isCrossSite } from '../http/session-cookie.ts'
+import { isCrossSite, setDeviceCookie } from '../http/session-cookie.ts'
 import { ApiError } from '../platform/errors.ts'
 import { describeProof, type ProofParts, resetPassword, verifyEmail } from './mail-proofs.ts'
 import { renderResetForm, renderVerifyForm } from './pages.ts'
@@ -23,7 +23,7 @@ export const Password = Type.String({
 
 export const Token = Type.String({ minLength: 1, maxLength: 200, description: 'From the mail.' })
 
-export type ProofRouteParts = ProofParts & { public_url: string }
+export type ProofRouteParts = ProofParts & { public_url: string; secure_cookies: boolean }
 
 export function proofPageRoutes(app: App, parts: ProofRouteParts): void {
   verifyRoutes(app, parts)
@@ -110,13 +110,15 @@ function resetRoutes(app: App, parts: ProofRouteParts): void {
     async (request, reply) => {
       const { token, new_password, keep_connections } = request.body
       await answer(request, reply, {
-        work: () =>
-          resetPassword(parts, {
+        work: async () => {
+          const { device_token } = await resetPassword(parts, {
             token,
             new_password,
             keep_connections: keep_connections === true || keep_connections === 'true',
             client: clientOf(request),
-          }),
+          })
+          setDeviceCookie(reply, { token: device_token, secure: parts.secure_cookies })
+        },
         done: {
           title: 'Password changed',
           text: 'You are signed out everywhere.',

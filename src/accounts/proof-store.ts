@@ -69,7 +69,11 @@ export async function insertTokenOfMail(
 }
 
 /** Uses nothing up. */
-export async function findMailToken(db: Queryable, token_digest: Buffer, purpose: ProofPurpose) {
+export async function findMailToken(
+  db: Queryable,
+  token_digest: Buffer,
+  purpose: ProofPurpose | 'security_alert',
+) {
   return (await db.run(FIND_MAIL_TOKEN, [token_digest, purpose]))[0]
 }
 

@@ -21,7 +21,7 @@ import { requestReset, requestVerification } from './mail-proofs.ts'
 import { Password, type ProofRouteParts, proofPageRoutes } from './proof-routes.ts'
 import { clientOf, closeSession, closeSessionOfToken, SESSION_LIFETIME_S } from './sessions.ts'
 
-export type AuthParts = AccountParts & ProofRouteParts & { secure_cookies: boolean }
+export type AuthParts = AccountParts & ProofRouteParts
 
 const Email = Type.String({ maxLength: 1000, examples: ['ada@example.com'] })
 const User = Type.Object({

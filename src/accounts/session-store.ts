@@ -23,6 +23,16 @@ const LIST_SESSIONS = statement<SessionRow>(
    limit $5::integer`,
 )
 
+// Whoever ends the session waits for the transaction that holds it.
+const HOLD_SESSION = statement<{ id: string }>(
+  'accounts.hold_session',
+  `select id
+   from session
+   where id = $1::uuid
+     and expires_at > $2::timestamptz
+   for key share`,
+)
+
 const DELETE_OWN_SESSION = statement<{ id: string }>(
   'accounts.delete_own_session',
   `delete from session
@@ -59,6 +69,11 @@ export async function listSessions(
 ): Promise<SessionRow[]> {
   const { account_id, now, idle_since, before_id, count } = wanted
   return await db.run(LIST_SESSIONS, [account_id, now, idle_since, before_id, count])
+}
+
+/** False if the session has ended. */
+export async function holdSession(tx: Tx, id: string, now: Date): Promise<boolean> {
+  return (await tx.run(HOLD_SESSION, [id, now])).length > 0
 }
 
 export async function deleteOwnSession(

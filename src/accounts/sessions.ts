@@ -15,7 +15,7 @@ import { digestKey, digestSecret, isUuid, mintId, mintSecret } from '../platform
 import { type Client, describeDevice, describePlace, storedUserAgent } from './client.ts'
 import type { LastSeen } from './last-seen.ts'
 import { recordSecurityEvent, recordSignIn } from './security-log/security-log.ts'
-import { deleteOwnSession, listSessions } from './session-store.ts'
+import { deleteOwnSession, holdSession, listSessions } from './session-store.ts'
 import {
   deleteSession,
   deleteSessionByDigest,
@@ -94,6 +94,19 @@ export async function isSessionOpen(
   session_id: string,
 ): Promise<boolean> {
   return await hasOpenSession(parts.db, session_id, parts.clock.now())
+}
+
+/**
+ * For what outlives the session and ends with it where somebody else had it: whoever ends the sessions of an account first
+ * waits for this transaction, and then finds what it made.
+ */
+export async function requireOpenSession(
+  { clock }: { clock: Clock },
+  tx: Tx,
+  session_id: string,
+): Promise<void> {
+  if (await holdSession(tx, session_id, clock.now())) return
+  throw new ApiError('invalid_api_key', { message: 'The session has ended.' })
 }
 
 export type RevocationParts = { db: Db; feed: InvalidationFeed }

@@ -14,7 +14,9 @@ const MARK_SUSPENDED = statement<{ id: string }>(
 const MARK_RESUMED = statement<{ id: string }>(
   'accounts.mark_resumed',
   `update account
-   set suspended_at = null, suspended_reason = null
+   set suspended_at = null, suspended_reason = null,
+       -- The days to come back count again from where they stood.
+       closes_at = closes_at + ($2::timestamptz - suspended_at)
    where id = $1::uuid
      and suspended_at is not null
    returning id`,
@@ -36,8 +38,8 @@ export async function markSuspended(
   return (await tx.run(MARK_SUSPENDED, [act.account_id, act.at, act.reason])).length > 0
 }
 
-export async function markResumed(tx: Tx, account_id: string): Promise<boolean> {
-  return (await tx.run(MARK_RESUMED, [account_id])).length > 0
+export async function markResumed(tx: Tx, account_id: string, at: Date): Promise<boolean> {
+  return (await tx.run(MARK_RESUMED, [account_id, at])).length > 0
 }
 
 export async function setOperator(

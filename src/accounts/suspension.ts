@@ -47,7 +47,7 @@ export async function resumeAccount(
   act: { account_id: string; at: Date },
 ): Promise<boolean> {
   const { account_id, at } = act
-  if (!(await markResumed(tx, account_id))) return false
+  if (!(await markResumed(tx, account_id, at))) return false
   await recordSecurityEvent({ log }, tx, { account_id, kind: 'account_resumed', at })
   await feed.invalidate(tx, [`account:${account_id}`])
   return true

@@ -3,6 +3,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { SecurityEventKind } from '../accounts/security-log/event-kinds.ts'
 import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
+import { requireOpenSession } from '../accounts/sessions.ts'
 import type { StepUpParts } from '../accounts/step-up.ts'
 import { readCursor, toPage } from '../http/schemas.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
@@ -10,7 +11,7 @@ import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
 import { digestSecret, isUuid, mintId, mintSecret } from '../platform/tokens.ts'
-import { type Actor, requireOpenSession } from './actor.ts'
+import type { Actor } from './actor.ts'
 import {
   type AppChange,
   type AppRow,
@@ -64,7 +65,7 @@ export async function createApp(
         hint: 'Delete apps that are not used any more.',
       })
     }
-    await requireOpenSession({ db: tx, clock: parts.clock }, actor.session_id)
+    await requireOpenSession(parts, tx, actor.session_id)
     const created = await insertApp(tx, {
       id: mintId({ at: now }),
       developer_id,

@@ -4,10 +4,11 @@
 import { createHmac } from 'node:crypto'
 import { lockAccount } from '../accounts/proof-store.ts'
 import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
+import { requireOpenSession } from '../accounts/sessions.ts'
 import type { Tx } from '../platform/db.ts'
 import { violatedConstraint } from '../platform/sql-errors.ts'
 import { digestSecret, equalSecrets, mintId, mintSecret } from '../platform/tokens.ts'
-import { type Actor, requireOpenSession } from './actor.ts'
+import type { Actor } from './actor.ts'
 import { type AuthorizationRequest, unknownApp } from './authorize.ts'
 import { changeCap, describeCap } from './connections.ts'
 import type { GrantParts } from './grants.ts'
@@ -51,7 +52,7 @@ async function insertApproval(
   const { app, external_user_id } = request
   const now = parts.clock.now()
   await lockAccount(tx, approval.account_id)
-  await requireOpenSession({ db: tx, clock: parts.clock }, approval.actor.session_id)
+  await requireOpenSession(parts, tx, approval.actor.session_id)
   const connection = await openConnection(tx, {
     id: mintId({ at: now }),
     app_id: app.id,

@@ -2,7 +2,7 @@
 
 import { requireAccount } from '../accounts/accounts.ts'
 import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
-import type { Client } from '../accounts/sessions.ts'
+import { type Client, requireOpenSession } from '../accounts/sessions.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -123,6 +123,8 @@ export async function startOnboarding(
   const account = await forPerson(makeAccount(parts, processor, developer_id))
   const onboarding_url = await linkTo(parts, processor, account.id)
   await parts.db.transaction(async (tx) => {
+    // The processor was asked meanwhile: whoever was shut out by a reset must not be paid what the owner earns.
+    await requireOpenSession(parts, tx, owner.session_id)
     const stored = await storeAccount(tx, developer_id, account, parts.clock.now())
     if (!stored) throw new ApiError('already_connected')
     await recordChange(parts, tx, developer_id, { ...account, by: owner })

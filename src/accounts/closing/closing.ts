@@ -14,7 +14,7 @@ import type { EndAccess, ProofParts } from '../mail-proofs.ts'
 import { queueNotice } from '../notices.ts'
 import { callOffProofs, lockAccount } from '../proof-store.ts'
 import { recordSecurityEvent } from '../security-log/security-log.ts'
-import { type Client, closeSessions } from '../sessions.ts'
+import { type Client, closeSessions, requireOpenSession } from '../sessions.ts'
 import type { AttemptParts } from '../sign-in/attempts.ts'
 import { requireFreshProof } from '../step-up.ts'
 import { deleteAccount, listClosed, setClosing } from './store.ts'
@@ -58,6 +58,7 @@ export async function closeAccount(
   const closes_at = new Date(at.getTime() + DAYS_TO_COME_BACK * DAY_MS)
   const closing = await parts.db.transaction(async (tx) => {
     if (!(await lockAccount(tx, account_id))) throw new ApiError('user_not_found')
+    await requireOpenSession(parts, tx, session_id)
     await setClosing(tx, account_id, closes_at)
     await callOffProofs(tx, account_id, ['verify_email', 'change_email_from', 'change_email_to'])
     await closeSessions(parts.feed, tx, { account_id, except_id: null })

@@ -62,6 +62,7 @@ export function closingRoutes(app: App, parts: ClosingParts & { secure_cookies: 
       config: {
         access: 'public',
         rate_limit: 'login',
+        spares_devices: true,
         accepts_form: true,
         errors: ['invalid_credentials'],
       },

@@ -9,7 +9,7 @@ import { violatedConstraint } from '../../platform/sql-errors.ts'
 import { isUuid, mintId } from '../../platform/tokens.ts'
 import type { SecurityEventKind } from '../security-log/event-kinds.ts'
 import { recordSecurityEvent } from '../security-log/security-log.ts'
-import type { Client } from '../sessions.ts'
+import { type Client, requireOpenSession } from '../sessions.ts'
 import { answerChallenge, isOpen, openChallenge } from './challenges.ts'
 import type { Registration } from './passkey-schemas.ts'
 import { readRegistration, registrationOptions, requireRelyingParty } from './passkeys.ts'
@@ -57,7 +57,7 @@ export async function beginTotp(parts: FactorParts, doer: Doer) {
   const now = parts.clock.now()
   const secret = mintTotpSecret()
   return await parts.db.transaction(async (tx) => {
-    const email = await requireRoom(tx, doer.account_id, 'totp')
+    const email = await requireRoom(parts, tx, { ...doer, kind: 'totp' })
     const { account_id, session_id } = doer
     const sealed_secret = parts.secret_box.seal(secret, boundTo(account_id))
     const wanted = { account_id, session_id, purpose: 'add_totp', sealed_secret } as const
@@ -88,7 +88,7 @@ export async function beginPasskey(parts: FactorParts, doer: Doer) {
   const party = requireRelyingParty(parts.public_url)
   const { account_id, session_id } = doer
   return await parts.db.transaction(async (tx) => {
-    const email = await requireRoom(tx, account_id, 'passkey')
+    const email = await requireRoom(parts, tx, { ...doer, kind: 'passkey' })
     const wanted = { account_id, session_id, purpose: 'add_passkey' } as const
     const { challenge, expires_at } = await openChallenge(tx, wanted, parts.clock.now())
     const known = await listPasskeys(tx, account_id)
@@ -173,7 +173,7 @@ async function add(parts: FactorParts, doer: Doer, addition: Addition): Promise<
   const { purpose, kind, name } = addition
   const now = parts.clock.now()
   const result = await parts.db.transaction(async (tx) => {
-    await requireRoom(tx, account_id, kind)
+    await requireRoom(parts, tx, { ...doer, kind })
     const asked = await lockChallenge(tx, { account_id, session_id, purpose })
     if (!isOpen(asked, now)) return { failed: nothingAsked() }
     const row = { id: mintId({ at: now }), account_id, name, created_at: now }
@@ -220,9 +220,15 @@ async function record(
 }
 
 /** The owner's address. Nobody else adds to or takes from the factors until the transaction ends. */
-async function requireRoom(tx: Tx, account_id: string, kind: FactorKind): Promise<string> {
+async function requireRoom(
+  parts: FactorParts,
+  tx: Tx,
+  { account_id, session_id, kind }: Doer & { kind: FactorKind },
+): Promise<string> {
   const email = await lockOwner(tx, account_id)
   if (email === undefined) throw new ApiError('user_not_found')
+  // A factor of somebody who was shut out by a reset would shut the owner out.
+  await requireOpenSession(parts, tx, session_id)
   const factors = await listFactorRows(tx, account_id)
   if (kind === 'totp' && factors.some((factor) => factor.kind === 'totp')) {
     throw new ApiError('bad_request', {

@@ -77,12 +77,13 @@ export async function answerSecondStep<Entered>(
   if (!isOpen(asked, parts.clock.now())) throw stepIsOver()
   await countProof(parts, asked.account_id, given.proof)
   const result = await parts.db.transaction(async (tx) => {
-    const row = await lockSignIn(tx, digest)
-    if (!isOpen(row, parts.clock.now())) return { failed: stepIsOver() }
-    if (!(await lockPassword(tx, row.account_id, row.password_hash ?? ''))) {
-      await deleteChallenge(tx, row.id)
+    // The account before its question, as everybody does who locks both.
+    if (!(await lockPassword(tx, asked.account_id, asked.password_hash ?? ''))) {
+      await deleteChallenge(tx, asked.id)
       return { failed: stepIsOver() }
     }
+    const row = await lockSignIn(tx, digest)
+    if (!isOpen(row, parts.clock.now())) return { failed: stepIsOver() }
     if (!(await isRight(parts, tx, { row, ...given }))) return { failed: wrongAnswer() }
     return { entered: await enter(tx, row.account_id) }
   })

@@ -40,7 +40,7 @@ export function composeAlert(alert: {
   const link = `${public_url}/auth/not-me?token=${token}`
   const ask = 'If this was you, there is nothing to do. If it was not:'
   const until =
-    'The link works once, for 7 days. It leads to a button that ends every session and API key of the account and sends a mail to set a new password.'
+    'The link works once, for 7 days. It leads to a button that ends every session, API key and connected app of the account, and its password, and sends a mail to set a new one.'
   const paragraphs = words.split('\n\n').map((paragraph) => html`<p>${paragraph}</p>`)
   return {
     to,

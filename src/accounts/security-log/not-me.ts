@@ -1,16 +1,21 @@
-// “This was not me”: the link in the mail about an event leads to a button that ends every session and API key of the
-// account and sends a mail to set a new password. The link alone changes nothing, because scanners follow links.
+// “This was not me”: the link in the mail about an event leads to a button that ends every session, API key and consent of
+// the account, and its password, and sends a mail to set a new one. The link alone changes nothing, because scanners follow
+// links.
 
 import type { Clock } from '../../platform/clock.ts'
-import type { Db, Tx } from '../../platform/db.ts'
+import type { Db } from '../../platform/db.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { InvalidationFeed } from '../../platform/invalidation.ts'
 import type { Log } from '../../platform/log.ts'
 import { digestSecret, mintId, mintSecret } from '../../platform/tokens.ts'
 import type { Client } from '../client.ts'
+import type { EndAccess } from '../mail-proofs.ts'
+import { hashPassword } from '../passwords.ts'
+import { callOffProofs, findMailToken, lockAccount } from '../proof-store.ts'
 import { closeSessions } from '../sessions.ts'
-import { findAccount, insertMailToken, queueMailOfAccount, takeMailToken } from '../store.ts'
+import { insertMailToken, queueMailOfAccount, takeMailToken, updatePassword } from '../store.ts'
 import { recordSecurityEvent } from './security-log.ts'
+import { forgetPlaces } from './store.ts'
 
 const PREFIX = 'svc_notme_'
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1000
@@ -20,8 +25,7 @@ export type NotMeParts = {
   feed: InvalidationFeed
   clock: Clock
   log: Log
-  /** Keys are another domain's: handed in by app.ts. Answers how many there were. */
-  endKeysOfAccount: (feed: InvalidationFeed, tx: Tx, account_id: string) => Promise<number>
+  endAccess: EndAccess
   wakeMailSender: () => void
 }
 
@@ -48,21 +52,28 @@ export async function endEverything(
   given: { token: string; client: Client },
 ): Promise<{ mail_sent: boolean }> {
   const at = parts.clock.now()
+  const digest = digestSecret(given.token)
+  // Before the hashing, which is dear: a made-up token must cost nothing.
+  const found = await findMailToken(parts.db, digest, 'security_alert')
+  if (!found || found.expires_at <= at) throw usedBefore()
+  const { account_id } = found
+  // Of a password that nobody knows.
+  const password_hash = await hashPassword(mintSecret(''))
   const mail_sent = await parts.db.transaction(async (tx) => {
-    const proof = await takeMailToken(tx, digestSecret(given.token), 'security_alert')
-    if (!proof || proof.expires_at <= at) throw usedBefore()
-    const { account_id } = proof
-    const keys = await parts.endKeysOfAccount(parts.feed, tx, account_id)
+    // First of all: a sign-in or a new key that is under way comes before, and ends too, or after, and finds no session.
+    const account = await lockAccount(tx, account_id)
+    const proof = await takeMailToken(tx, digest, 'security_alert')
+    if (!account || !proof) throw usedBefore()
     const sessions = await closeSessions(parts.feed, tx, { account_id, except_id: null })
-    const account = await findAccount(tx, account_id)
-    const is_theirs = account?.email === proof.email
+    const { keys } = await parts.endAccess(tx, { account_id, also: [] })
+    await callOffProofs(tx, account_id, ['change_email_from', 'change_email_to'])
+    await forgetPlaces(tx, account_id)
+    const is_theirs = account.email === proof.email
     if (is_theirs) {
-      await queueMailOfAccount(tx, {
-        id: mintId({ at }),
-        account_id,
-        purpose: 'reset_password',
-        at,
-      })
+      // Somebody else knows the old one, or may: with it they would be back before the mail is read.
+      await updatePassword(tx, account_id, password_hash)
+      const id = mintId({ at })
+      await queueMailOfAccount(tx, { id, account_id, purpose: 'reset_password', at })
     }
     await recordSecurityEvent(parts, tx, {
       account_id,

@@ -80,7 +80,7 @@ function notMeRoutes(app: App, parts: NotMeParts): void {
         operationId: 'not_me',
         summary: 'Say that it was not you',
         description:
-          'With the token of a mail about an event, which works once, for 7 days. Ends every session and API key of the account and sends a mail to set a new password.',
+          'With the token of a mail about an event, which works once, for 7 days. Ends every session, API key and consent of the account, and its password, and sends a mail to set a new one. An address that the account has had only since is mailed nothing, and the password stays.',
         body: Type.Object({ token: Token }),
         response: {
           200: Type.Object({ success: Type.Literal(true), mail_sent: Type.Boolean() }),
@@ -110,11 +110,11 @@ function renderNotMe(token: string): string {
     layout: 'narrow',
     home: '/docs',
     body: html`<div class="page-head"><h1>This was not me</h1>
-<p class="lead">Everybody is then signed out of your account, all its API keys stop working, and you get a mail to set a
-new password.</p></div>
+<p class="lead">Everybody is then signed out of your account, its password and all its API keys stop working, apps are
+disconnected, and you get a mail to set a new password.</p></div>
 <form method="post" action="/auth/not-me">
 <input type="hidden" name="token" value="${token}">
-<button class="button danger" type="submit">End all sessions and keys</button>
+<button class="button danger" type="submit">End all access</button>
 </form>`,
   })
 }
@@ -122,7 +122,7 @@ new password.</p></div>
 function renderEnded(mail_sent: boolean): string {
   return renderNotice({
     title: 'Your account is closed to others',
-    text: 'All sessions and API keys have ended.',
+    text: 'All sessions and API keys have ended, and apps are disconnected.',
     hint: mail_sent
       ? 'A mail with a link to set a new password is on its way. The link works for one hour.'
       : 'The address of the account has changed since this mail was sent: write to the operator of this service.',

@@ -2,13 +2,14 @@
 
 import { type Queryable, statement } from '../../platform/db.ts'
 
-// This and the alert are for accounts that are there: the processor's news of a payout account come after a deletion too.
+// Things may happen to an account that is deleted at that moment, or was before. Nobody is there to read of them.
 const INSERT_SECURITY_EVENT = statement<object>(
   'accounts.insert_security_event',
   `insert into security_event (id, at, account_id, session_id, kind, ip, user_agent, details)
    select $1::uuid, $2::timestamptz, id, $4::uuid, $5::text, $6::text, $7::text, $8::jsonb
    from account
-   where id = $3::uuid`,
+   where id = $3::uuid
+   for key share`,
 )
 
 export type SecurityEventRow = {
@@ -57,15 +58,17 @@ export async function listSecurityEvents(
 const QUEUE_ALERT = statement<object>(
   'accounts.queue_alert',
   `insert into mail_outbox (id, account_id, purpose, subject, words, created_at, next_attempt_at)
-   select $1::uuid, id, $3::text, $4::text, $5::text, $6::timestamptz, $6::timestamptz
+   select $1::uuid, account.id, $3::text, $4::text, $5::text, $6::timestamptz, $6::timestamptz
    from account
-   where id = $2::uuid and $9::integer > (
-     select count(*)
-     from security_event
-     where account_id = $2::uuid
-       and id > $8::uuid
-       and kind = $7::text
-   )`,
+   where account.id = $2::uuid
+     and $9::integer > (
+       select count(*)
+       from security_event
+       where account_id = $2::uuid
+         and security_event.id > $8::uuid
+         and kind = $7::text
+     )
+   for key share of account`,
 )
 
 /** Not if the account has had `max` events of that kind since `since_id`. */
@@ -104,6 +107,19 @@ export async function touchPlace(
 ): Promise<boolean> {
   const [row] = await tx.run(TOUCH_PLACE, [seen.account_id, seen.place, seen.device, seen.at])
   return row?.is_new === true
+}
+
+const FORGET_PLACES = statement<object>(
+  'accounts.forget_places',
+  `with devices as (
+     delete from known_device where account_id = $1::uuid
+   )
+   delete from known_place where account_id = $1::uuid`,
+)
+
+/** Whoever signed in from them may have been somebody else: a sign-in from there is news again. */
+export async function forgetPlaces(tx: Queryable, account_id: string): Promise<void> {
+  await tx.run(FORGET_PLACES, [account_id])
 }
 
 const DELETED_AT_ONCE = 5_000

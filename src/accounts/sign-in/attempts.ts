@@ -15,6 +15,7 @@ import type { Db, Tx } from '../../platform/db.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import { digestSecret } from '../../platform/tokens.ts'
+import { emailKey } from '../email-address.ts'
 import type { HashingTurn } from '../passwords.ts'
 import { recordSecurityEvent } from '../security-log/security-log.ts'
 import type { Client } from '../sessions.ts'
@@ -90,15 +91,16 @@ export async function judgeAttempt(
 
 /** In the transaction that opens the session: the account's failures are forgotten, the device is remembered. */
 export async function noteSignIn(
-  parts: AttemptParts,
+  parts: Pick<AttemptParts, 'clock'>,
   tx: Tx,
-  attempt: Attempt,
-  account_id: string,
+  entrant: { account_id: string; email: string; client: Client },
 ): Promise<string> {
-  const { account, device, place } = attempt.subjects
+  const { account_id, email, client } = entrant
+  const caller = { email_key: emailKey(email), client }
+  const { account, device, place } = subjectsOf(caller, addressBucket(client.ip))
   // Not those of the address: whoever has one account could then guess at others without end.
   await clearFailures(tx, { subjects: [account, device, place], day: dayOf(parts.clock) })
-  return await rememberDevice(tx, { account_id, client: attempt.client, at: parts.clock.now() })
+  return await rememberDevice(tx, { account_id, client, at: parts.clock.now() })
 }
 
 async function noteFailure(
