@@ -188,10 +188,10 @@ export async function obtainCode(
 /** The whole walk: consent and exchange. */
 export async function connect(
   service: Service,
-  options: Parameters<typeof obtainCode>[1],
+  options: Parameters<typeof obtainCode>[1] & { external_user_id?: string },
 ): Promise<TokenReply> {
   const { code, code_verifier } = await obtainCode(service, options)
-  const external_user_id = options.parameters?.['external_user_id']
+  const { external_user_id } = options
   const reply = await postToken(service, options.app, {
     grant_type: 'authorization_code',
     code,
@@ -203,14 +203,14 @@ export async function connect(
   return reply.json<TokenReply>()
 }
 
-/** The user under the developer's own name for them. */
+/** The user under the developer's own name for them, which the app confirms. */
 export async function connectHosted(
   service: Service,
   options: Parameters<typeof obtainCode>[1] & { external_user_id: string },
 ): Promise<TokenReply> {
-  const { external_user_id, parameters, ...rest } = options
+  const { external_user_id, parameters } = options
   return await connect(service, {
-    ...rest,
+    ...options,
     parameters: { storage_mode: 'hosted', external_user_id, ...parameters },
   })
 }
