@@ -141,6 +141,7 @@ test('every attack of docs/security.md has a test that exists, and none is missi
       ...numbers('L', 12, []),
       ...numbers('O', 37, [8, 9, 13, 24, 26]),
       ...numbers('W', 21, [5, 6, 12]),
+      ...numbers('T', 8, []),
       ...numbers('F', 14, []),
     ],
   )

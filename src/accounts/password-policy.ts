@@ -11,7 +11,7 @@ const LENGTH_MIN = 8
 export const PASSWORD_BYTES_MAX = 1024
 
 const ONE_CHARACTER = /^(.)\1*$/su
-const LIST = new URL('common-passwords.txt', import.meta.url)
+const LIST = new URL('guessed-passwords.txt', import.meta.url)
 
 export type PasswordRules = { password_policy: PasswordPolicy }
 

@@ -26,7 +26,7 @@ async function endAround<Reply>(account_id: string, request: () => Promise<Reply
         service.database_url,
         `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
       )
-      return waiting.length > 0 || (await Promise.race([done, 'waits'])) === 'done'
+      return waiting.length > 0 || (await Promise.race([done, Promise.resolve('waits')])) === 'done'
     })
   })
   if (!reply) throw new Error('there was no request')
