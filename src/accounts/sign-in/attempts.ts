@@ -172,8 +172,10 @@ function requireNoWait(
   const now_ms = clock.now().getTime()
   for (const { subject, of } of waits) {
     const failed = failures.find((row) => row.subject.equals(subject))
-    if (!failed) continue
-    const until_ms = failed.last_at.getTime() + waitAfter(failed.count, { of, login_limit })
+    const wait_ms = failed ? waitAfter(failed.count, { of, login_limit }) : 0
+    // Before the threshold nobody waits, also where another machine's clock is ahead of this one's.
+    if (!failed || wait_ms === 0) continue
+    const until_ms = failed.last_at.getTime() + wait_ms
     if (until_ms > now_ms) throw mustWait(until_ms - now_ms)
   }
 }
