@@ -8,7 +8,7 @@ import { linksFor } from '../support/mails.ts'
 import type { Person } from '../support/oauth.ts'
 
 const DAY_MS = 24 * 60 * 60_000
-const service = await createApp()
+const service = await createApp({ settings: { VERIFIED_CREDITS: '7' } })
 
 let addresses = 0
 const freshAddress = () => `moved-${++addresses}@example.org`
@@ -41,7 +41,7 @@ const kindsOf = async (account_id: string) =>
   ).map((row) => row.kind)
 
 describe('a change of address', () => {
-  test('takes effect when both addresses have agreed, in either order, and confirms the new one', async () => {
+  test('takes effect when both addresses have agreed, in either order, and confirms the new one, with what that is worth', async () => {
     for (const order of [
       ['from', 'to'],
       ['to', 'from'],
@@ -55,7 +55,8 @@ describe('a change of address', () => {
       assert.equal((await decide(tokens[order[1]])).json().state, 'changed')
       assert.deepEqual([await login(person.email), await login(new_email)], [401, 200])
       const me = await service.request({ url: '/account', headers: person.bearer })
-      assert.deepEqual([me.json().email, me.json().email_verified], [new_email, true])
+      const { email, email_verified, balance } = me.json()
+      assert.deepEqual([email, email_verified, balance], [new_email, true, 1_000_007])
       const kinds = await kindsOf(person.user_id)
       assert.ok(kinds.includes('email_change_asked') && kinds.includes('email_changed'))
       assert.equal((await decide(tokens.to)).statusCode, 400)

@@ -5,6 +5,7 @@ import type { SessionPrincipal } from '../../http/access.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { violatedConstraint } from '../../platform/sql-errors.ts'
 import { mintId } from '../../platform/tokens.ts'
+import { grantVerifiedCredits } from '../../wallet/postings.ts'
 import { emailKey, requireEmail } from '../email-address.ts'
 import { MAIL_TOKENS, type ProofParts, readProof, takeProof } from '../mail-proofs.ts'
 import { callOffProofs, lockAccount } from '../proof-store.ts'
@@ -94,6 +95,8 @@ export async function decideEmailChange(
       // Links that wait in the old mailbox are nobody's any more.
       await callOffProofs(tx, account_id, ['verify_email', 'reset_password', ...PURPOSES])
       await recordSecurityEvent(parts, tx, { account_id, kind: 'email_changed', at, client })
+      if (!account.email_verified_at)
+        await grantVerifiedCredits(tx, { account_id, amount: parts.verified_credits, at })
       return 'changed'
     })
   } catch (error) {

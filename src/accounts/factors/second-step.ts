@@ -101,13 +101,9 @@ async function isRight(
   const context = { account_id, challenge, purpose: 'sign_in', client } as const
   const kind = await answerChallenge(tx, row, () => consumeProof(parts, tx, proof, context))
   if (kind !== undefined) return true
-  await recordSecurityEvent(parts, tx, {
-    account_id,
-    kind: 'sign_in_failed',
-    at: parts.clock.now(),
-    client,
-    details: { step: 'second_factor' },
-  })
+  // Of its own kind, and mailed: somebody else may have the password.
+  const event = { account_id, kind: 'second_factor_failed', at: parts.clock.now(), client } as const
+  await recordSecurityEvent(parts, tx, event)
   return false
 }
 

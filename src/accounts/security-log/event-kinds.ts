@@ -18,6 +18,10 @@ export const SECURITY_EVENTS = {
     mailed: true,
   },
   sign_in_failed: { says: 'A sign-in failed' },
+  second_factor_failed: {
+    says: 'The password was right, and the second factor was wrong',
+    mailed: true,
+  },
   sessions_ended: { says: 'Sessions were ended' },
   password_changed: { says: 'The password was changed', mailed: true },
   password_reset: { says: 'The password was reset by mail', mailed: true },

@@ -14,6 +14,8 @@ import { insertSecurityEvent, listSecurityEvents, queueAlert, touchPlace } from 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Mails of one kind to one account in a day: whoever repeats an act must not fill the owner's mail box. */
 const MAILS_OF_A_KIND_MAX = 5
+/** Rows, likewise: more of them would tell the owner nothing more. The line in the log is always written. */
+const EVENTS_OF_A_KIND_MAX = 1_000
 
 export async function recordSecurityEvent(
   { log }: { log: Log },
@@ -22,6 +24,7 @@ export async function recordSecurityEvent(
 ): Promise<void> {
   const { account_id, kind, at, client, session_id = null, details = {} } = event
   const { mailed, by_operator }: EventKind = SECURITY_EVENTS[kind]
+  const since_id = mintId({ at: new Date(at.getTime() - DAY_MS) })
   if (mailed) {
     await queueAlert(tx, {
       id: mintId({ at }),
@@ -30,11 +33,11 @@ export async function recordSecurityEvent(
       purpose: by_operator ? 'notice' : 'security_alert',
       ...alertWords(event),
       at,
-      since_id: mintId({ at: new Date(at.getTime() - DAY_MS) }),
+      since_id,
       max: MAILS_OF_A_KIND_MAX,
     })
   }
-  await insertSecurityEvent(tx, {
+  const row = {
     id: mintId({ at }),
     at,
     account_id,
@@ -43,7 +46,8 @@ export async function recordSecurityEvent(
     ip: client?.ip ?? null,
     user_agent: client === undefined ? null : storedUserAgent(client),
     details,
-  })
+  }
+  await insertSecurityEvent(tx, row, { since_id, max: EVENTS_OF_A_KIND_MAX })
   // The details stand apart, so that none of them can take the place of a field of the line.
   log.info({ security_event: kind, account_id, session_id, ip: client?.ip, details }, 'security')
 }

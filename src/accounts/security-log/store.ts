@@ -2,14 +2,22 @@
 
 import { type Queryable, statement } from '../../platform/db.ts'
 
-// Things may happen to an account that is deleted at that moment, or was before. Nobody is there to read of them.
+// Things may happen to an account that is deleted at that moment, or was before. Nobody is there to read of them. Ids sort by
+// time, so the events of the last day are a stretch of the index.
 const INSERT_SECURITY_EVENT = statement<object>(
   'accounts.insert_security_event',
   `insert into security_event (id, at, account_id, session_id, kind, ip, user_agent, details)
-   select $1::uuid, $2::timestamptz, id, $4::uuid, $5::text, $6::text, $7::text, $8::jsonb
+   select $1::uuid, $2::timestamptz, account.id, $4::uuid, $5::text, $6::text, $7::text, $8::jsonb
    from account
-   where id = $3::uuid
-   for key share`,
+   where account.id = $3::uuid
+     and $10::integer > (
+       select count(*)
+       from security_event
+       where account_id = $3::uuid
+         and security_event.id > $9::uuid
+         and kind = $5::text
+     )
+   for key share of account`,
 )
 
 export type SecurityEventRow = {
@@ -23,7 +31,12 @@ export type SecurityEventRow = {
   details: Record<string, string | number | boolean | null>
 }
 
-export async function insertSecurityEvent(db: Queryable, row: SecurityEventRow): Promise<void> {
+/** Not if the account has had `max` events of that kind since `since_id`. */
+export async function insertSecurityEvent(
+  db: Queryable,
+  row: SecurityEventRow,
+  { since_id, max }: { since_id: string; max: number },
+): Promise<void> {
   await db.run(INSERT_SECURITY_EVENT, [
     row.id,
     row.at,
@@ -33,6 +46,8 @@ export async function insertSecurityEvent(db: Queryable, row: SecurityEventRow):
     row.ip,
     row.user_agent,
     JSON.stringify(row.details),
+    since_id,
+    max,
   ])
 }
 
@@ -54,7 +69,6 @@ export async function listSecurityEvents(
   return await db.run(LIST_SECURITY_EVENTS, [account_id, page.before_id, page.count])
 }
 
-// Ids sort by time, so the events of the last day are a stretch of the index.
 const QUEUE_ALERT = statement<object>(
   'accounts.queue_alert',
   `insert into mail_outbox (id, account_id, purpose, subject, words, created_at, next_attempt_at)
