@@ -199,6 +199,7 @@ function walletOf(service: Service, owner: { key: string; bearer: Record<string,
       balance: balance_after,
       held: 0,
       available: balance_after,
+      promotional: balance_after,
       billing_mode: 'developer',
     })
     const url = '/account/transactions?limit=1'
