@@ -42,10 +42,9 @@ function renderSession(session: OwnSession, csrf: string): Html {
   const { id, device, place, current } = session
   return html`<section class="card" aria-labelledby="session-${id}">
 <div class="card-head"><h2 id="session-${id}"><bdi>${device}</bdi></h2>
-<p class="field-hint">${current ? 'This browser. ' : ''}Signed in ${TIME.format(session.created_at)} UTC</p></div>
-<dl class="sums">
-<div><dt>Last seen</dt><dd>${TIME.format(session.last_seen_at)}</dd></div>
-<div><dt>Address range</dt><dd>${place}</dd></div></dl>
+<p class="field-hint">${current ? 'This browser, from' : 'From'} ${place}.<br>
+Signed in ${TIME.format(session.created_at)} UTC.<br>
+Last seen ${TIME.format(session.last_seen_at)} UTC.</p></div>
 <form method="post" action="/oauth/sessions/end"><input type="hidden" name="csrf" value="${csrf}">
 <input type="hidden" name="session_id" value="${id}">
 <button class="button quiet" type="submit" aria-label="Sign out ${device}, ${place}">Sign out</button></form>

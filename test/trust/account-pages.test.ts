@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { createApp, PASSWORD, sendQueuedMail } from '../support/app.ts'
 import { openBrowser, SCREENS } from '../support/browser.ts'
 import { linksFor } from '../support/mails.ts'
@@ -20,22 +21,7 @@ test('confirming, setting a password, changing the address and coming back work 
   const browser = await openBrowser()
   for (const [screen, viewport] of Object.entries(SCREENS)) {
     const page = await browser.newPage({ viewport })
-    const complaints: string[] = []
-    page.on('console', (message) => {
-      const is_status = message.text().startsWith('Failed to load resource')
-      if (['error', 'warning'].includes(message.type()) && !is_status)
-        complaints.push(message.text())
-    })
-    const look = async (name: string, title: string) => {
-      assert.equal(await page.locator('h1').textContent(), title)
-      const [content = 0, width = 0] = await page.evaluate<number[]>(
-        '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
-      )
-      assert.ok(content <= width, `${name} is ${content} wide on a screen of ${width}`)
-      if (folder !== undefined) {
-        await page.screenshot({ path: path.join(folder, `${name}-${screen}.png`) })
-      }
-    }
+    const { complaints, look } = observe(page, screen)
     const openNewest = async (email: string) => {
       await sendQueuedMail(service)
       const link = linksFor(service, email).at(-1)
@@ -94,3 +80,59 @@ test('confirming, setting a password, changing the address and coming back work 
     await page.close()
   }
 })
+
+test('sessions, events and “this was not me” are shown and work on every screen', {
+  skip,
+}, async () => {
+  const service = await createApp()
+  const base = await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const browser = await openBrowser()
+  for (const [screen, viewport] of Object.entries(SCREENS)) {
+    const page = await browser.newPage({ viewport })
+    const { complaints, look } = observe(page, screen)
+    const person = await service.register()
+    await page.goto(`${base}/oauth/login`)
+    await page.fill('#email', person.email)
+    await page.fill('#password', PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/oauth/connections')
+    await look('connections', 'Connected apps')
+    await page.click('text=Where you are signed in')
+    await look('sessions', 'Where you are signed in')
+    assert.equal(await page.locator('main section form').count(), 2)
+    await page.click('text=Sign out everywhere else')
+    await look('sessions-ended', 'Where you are signed in')
+    const me = await service.request({ url: '/auth/me', headers: person.bearer })
+    assert.equal(me.statusCode, 401)
+    await page.goto(`${base}/oauth/events`)
+    await look('events', 'What happened to your account')
+    await sendQueuedMail(service)
+    const link = linksFor(service, person.email).find((one) => one.pathname === '/auth/not-me')
+    await page.goto(base + (link?.pathname ?? '') + (link?.search ?? ''))
+    await look('not-me', 'This was not me')
+    await page.locator('main button').click()
+    await look('not-me-done', 'Your account is closed to others')
+    assert.deepEqual(complaints, [])
+    await page.close()
+  }
+})
+
+/** Every page has its title, fits the screen, and makes the browser complain of nothing. */
+function observe(page: Page, screen: string) {
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    const is_status = message.text().startsWith('Failed to load resource')
+    if (['error', 'warning'].includes(message.type()) && !is_status) complaints.push(message.text())
+  })
+  const look = async (name: string, title: string) => {
+    assert.equal(await page.locator('h1').textContent(), title)
+    const [content = 0, width = 0] = await page.evaluate<number[]>(
+      '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+    )
+    assert.ok(content <= width, `${name} is ${content} wide on a screen of ${width}`)
+    if (folder !== undefined) {
+      await page.screenshot({ path: path.join(folder, `${name}-${screen}.png`), fullPage: true })
+    }
+  }
+  return { complaints, look }
+}
