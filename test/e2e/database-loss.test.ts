@@ -90,7 +90,7 @@ test('a service that starts before its database waits for it, and says that it i
   const early = launch([process.execPath, SERVER], { DATABASE_URL: proxy.url })
   t.after(() => early.kill())
   const address = () => early.stdout().match(/listening at (http[^",]+)/)?.[1]
-  await eventually('it listens', () => address() !== undefined)
+  await eventually('it listens', () => address() !== undefined, 20_000)
   const url = address() ?? ''
   const health = await call(url, '/health')
   assert.deepEqual(health.json(), { status: 'ok', phase: 'starting', database: 'unreachable' })
@@ -98,7 +98,7 @@ test('a service that starts before its database waits for it, and says that it i
   const asked = await call(url, '/auth/me', { bearer: user.token })
   assert.deepEqual([asked.status, codeOf(asked)], [503, 'service_unavailable'])
   proxy.restore()
-  await eventually('it is ready', async () => (await call(url, '/ready')).status === 200)
+  await eventually('it is ready', async () => (await call(url, '/ready')).status === 200, 20_000)
   assert.equal((await call(url, '/auth/me', { bearer: user.token })).status, 200)
 })
 
