@@ -140,7 +140,7 @@ test('a challenge opens one session, dies of five wrong answers and after five m
   clock.advance(5 * MINUTE_MS)
   const late = { totp: codeOf(secret, clock.now()) }
   assert.equal((await answer(service, old.challenge_id, late)).statusCode, 401)
-  assert.ok((await eventsOf(service, person)).includes('sign_in_failed'))
+  assert.ok((await eventsOf(service, person)).includes('second_factor_failed'))
 })
 
 test('codes of one account are counted across challenges; recovery codes stay a way in', async () => {
@@ -243,7 +243,7 @@ test('new recovery codes end the old ones, and the codes end with the last facto
     'recovery_code_used',
     'recovery_codes_made',
     'recovery_codes_made',
-    'sign_in_failed',
+    'second_factor_failed',
   ])
 })
 
