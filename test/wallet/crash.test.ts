@@ -73,7 +73,7 @@ describe('an answer to holds and settlements that is lost after the commit', () 
       assert.deepEqual([settled.state, hold.amount], ['settled', 100n])
       const balance = 1_000_000n - 10n * BigInt(round)
       assert.equal(settled.balance_after, balance)
-      const now = { balance, held: 100n, available: balance - 100n }
+      const now = { balance, held: 100n, available: balance - 100n, promotional: balance }
       assert.deepEqual(await readBalance(db, wallet_id), now)
       open = hold
     }
