@@ -61,7 +61,8 @@ async function settle(service: TestApp): Promise<Person[]> {
   const people: Person[] = []
   for (let i = 0; i < HONEST; i++) {
     const email = `honest-${i}@x.test`
-    const address = `203.0.${i}.1`
+    // Each in a network of its own: those of one have a budget together.
+    const address = `${20 + i}.0.113.1`
     const reply = await post(service, '/auth/register', { email, address })
     assert.equal(reply.statusCode, 201, reply.body)
     const cookies = [reply.headers['set-cookie']].flat().map(String)
