@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../test/support/same-cases.ts'
 import { type Sandbox, startSandbox } from './main.ts'
 
 const RUNS = { numRuns: 80, seed: 20_261_115 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../test/support/same-cases.ts'
 import { ConfigError, describeSettings, loadConfig, type SettingName } from './config.ts'
 
 /** From the contract: what a process has when nothing is set. */

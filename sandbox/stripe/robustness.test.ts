@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../test/support/same-cases.ts'
 import { objectOf, parseJson } from '../json.ts'
 import { ROUTES } from './routes.ts'
 import { KEY, type Platform, seedAccount, startPlatform } from './test-platform.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../test/support/same-cases.ts'
 import type { ChatModel } from '../catalog/models.ts'
 import { CHAT_MODELS } from '../catalog/price-list.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { isIPv6 } from 'node:net'
 import { describe, test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../test/support/same-cases.ts'
 import { addressBucket } from './rate-limit.ts'
 
 describe('the bucket of an address', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
 import { unescape } from '../../test/support/markup.ts'
+import { fc } from '../../test/support/same-cases.ts'
 import { html, htmlText, raw } from './html.ts'
 
 void test('html never lets a raw < of an interpolated string through', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../test/support/same-cases.ts'
 import { AddressRanges, normaliseRange } from './address-ranges.ts'
 
 test('a range is kept in one spelling, a single address as the range that holds only it', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../test/support/same-cases.ts'
 import { Gate, GateFull } from './gate.ts'
 
 test('never more tasks run at once than the limit, all of them run, and every result is its own', async () => {

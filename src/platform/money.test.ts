@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../test/support/same-cases.ts'
 import {
   CREDITS_MAX,
   CREDITS_PER_DOLLAR,

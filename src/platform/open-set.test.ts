@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../test/support/same-cases.ts'
 import { OpenSet, type Place } from './open-set.ts'
 
 test('an open set has exactly what was put in and not taken out, in whatever order', () => {

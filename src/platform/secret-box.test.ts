@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../test/support/same-cases.ts'
 import { mintSecretKey, parseSecretKeys, SecretBox, SecretNotOpened } from './secret-box.ts'
 
 const [OLD, NEW] = [mintSecretKey(), mintSecretKey()]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../test/support/same-cases.ts'
 import {
   digestKey,
   digestSecret,

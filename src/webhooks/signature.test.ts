@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
+import { fc } from '../../test/support/same-cases.ts'
 import { deliveryHeaders, mintWebhookSecret } from './signature.ts'
 
 const EVENT = { event_type: 'balance.updated', event_id: 'evt_1' }

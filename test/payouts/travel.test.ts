@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import * as fc from 'fast-check'
 import { foldEarnings } from '../../src/payouts/earnings.ts'
 import { reversePayout } from '../../src/payouts/payouts.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
+import { fc } from '../support/same-cases.ts'
 import { LONG } from '../wallet/support.ts'
 import {
   assertPaidOnce,

@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { openSession } from '../../src/accounts/sessions.ts'
 import { createApp } from '../support/app.ts'
+import { fc } from '../support/same-cases.ts'
 import { bodyArbitrary, type JsonSchema, valueArbitrary } from './schema-arbitrary.ts'
 
 const REQUESTS_MIN = 2_400

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
 import { matchesRedirectUri, requireRedirectUris } from '../../src/oauth/redirect-uri.ts'
+import { fc } from '../support/same-cases.ts'
 
 const RUNS = { numRuns: 5_000 }
 

@@ -1,6 +1,6 @@
 // Values that fit a JSON schema, and bodies that nearly do.
 
-import * as fc from 'fast-check'
+import { fc } from '../support/same-cases.ts'
 
 export type JsonSchema = {
   type?: string | string[]

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import * as fc from 'fast-check'
 import { ApiError } from '../../src/platform/errors.ts'
 import { mintWalletId } from '../../src/wallet/bucket.ts'
 import type { Hold } from '../../src/wallet/holds.ts'
@@ -23,6 +22,7 @@ import {
   undoRefund,
 } from '../../src/wallet/reversals.ts'
 import { createDatabase, openDb, sql } from '../support/database.ts'
+import { fc } from '../support/same-cases.ts'
 import {
   assertBooks,
   chargeOf,

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import * as fc from 'fast-check'
 import { Client } from 'pg'
 import { ApiError } from '../../src/platform/errors.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -15,6 +14,7 @@ import { limitedCounters, readSpent, type SpendLimit } from '../../src/wallet/sp
 import type { HoldRow, SettleRow } from '../../src/wallet/store.ts'
 import { sweepHolds } from '../../src/wallet/sweeper.ts'
 import { createDatabase, openDb } from '../support/database.ts'
+import { fc } from '../support/same-cases.ts'
 import { LIMITS, Model, type ModelAnswer } from './model.ts'
 import {
   assertBooks,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../../test/support/same-cases.ts'
 import { anthropicDialect } from './anthropic/dialect.ts'
 import { findMember, removeMember, replaceValue } from './json-scan.ts'
 import { openAiDialect } from './openai/dialect.ts'

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../../test/support/same-cases.ts'
 import { NO_USAGE } from './answer.ts'
 import { anthropicDialect } from './anthropic/dialect.ts'
 import type { ChatEvent } from './chat-types.ts'

@@ -1,6 +1,6 @@
 // Texts and JSON values that are hard on whoever reads or writes them.
 
-import * as fc from 'fast-check'
+import { fc } from '../../../test/support/same-cases.ts'
 
 export const words = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../../test/support/same-cases.ts'
 import type { Usage } from '../dialects/chat-types.ts'
 import { anthropicUsage, mergeAnthropicUsage } from './anthropic/usage.ts'
 import { googleUsage } from './google/usage.ts'

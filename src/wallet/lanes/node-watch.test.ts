@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../../test/support/same-cases.ts'
 import { NodeWatch } from './node-watch.ts'
 
 /** A look of the watcher `own`, which itself beats before each look. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import * as fc from 'fast-check'
+import { fc } from '../../../../test/support/same-cases.ts'
 import { ApiError } from '../../../platform/errors.ts'
 import { anthropicDialect } from './dialect.ts'
 import { parseTokenCount } from './request.ts'
