@@ -76,12 +76,13 @@ async function sendMail(parts: AccountJobParts, mail: ClaimedMail): Promise<void
 
 /** Undefined: it was called off meanwhile, and is in the queue no more. */
 async function compose(parts: AccountJobParts, mail: ClaimedMail): Promise<Mail | undefined> {
-  const { id, account_id, email, purpose, subject, words } = mail
+  const { id, account_id, email, purpose, subject, words, created_at } = mail
   if (purpose === 'notice') {
     return composeNotice({ to: email, subject: subject ?? '', words: words ?? '' })
   }
   if (purpose === 'security_alert') {
-    const token = await issueNotMe(parts.db, { account_id, email }, parts.clock.now())
+    const about_event = { account_id, email, happened_at: created_at }
+    const token = await issueNotMe(parts.db, about_event, parts.clock.now())
     const about = { subject: subject ?? '', words: words ?? '' }
     return composeAlert({ to: email, ...about, token, public_url: parts.public_url })
   }

@@ -27,7 +27,7 @@ const INSERT_TOKEN_OF_MAIL = statement<{ purpose: string }>(
 
 const FIND_MAIL_TOKEN = statement<ProofRow>(
   'accounts.find_mail_token',
-  `select account_id, email, expires_at
+  `select account_id, email, created_at, expires_at
    from mail_token
    where token_digest = $1::bytea
      and purpose = $2::text`,

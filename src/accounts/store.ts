@@ -25,7 +25,7 @@ export type ProofPurpose =
 export type MailPurpose = ProofPurpose | 'security_alert' | 'notice'
 
 /** What a link proves: that somebody reads the mail of this address. */
-export type ProofRow = { account_id: string; email: string; expires_at: Date }
+export type ProofRow = { account_id: string; email: string; created_at: Date; expires_at: Date }
 
 const INSERT_ACCOUNT = statement<object>(
   'accounts.insert_account',
@@ -191,6 +191,7 @@ const CLAIM_MAIL = statement<{
   purpose: MailPurpose
   subject: string | null
   words: string | null
+  created_at: Date
   attempts: number
 }>(
   'accounts.claim_mail',
@@ -208,7 +209,7 @@ const CLAIM_MAIL = statement<{
        for update skip locked
      )
    returning mail_outbox.id, mail_outbox.account_id, coalesce(mail_outbox.to_email, account.email) as email,
-     mail_outbox.purpose, mail_outbox.subject, mail_outbox.words, mail_outbox.attempts`,
+     mail_outbox.purpose, mail_outbox.subject, mail_outbox.words, mail_outbox.created_at, mail_outbox.attempts`,
 )
 
 const POSTPONE_MAIL = statement<object>(
@@ -236,7 +237,7 @@ const TAKE_MAIL_TOKEN = statement<ProofRow>(
   `delete from mail_token
    where token_digest = $1::bytea
      and purpose = $2::text
-   returning account_id, email, expires_at`,
+   returning account_id, email, created_at, expires_at`,
 )
 
 export async function insertAccount(

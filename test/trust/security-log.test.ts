@@ -255,7 +255,12 @@ describe('“this was not me”', async () => {
       `select kind, details from security_event where account_id = '${user_id}' order by id desc limit 1`,
     )
     assert.equal(ended?.kind, 'sessions_ended')
-    assert.deepEqual(ended?.details, { because: 'this was not me', sessions: 2, keys: 1 })
+    assert.deepEqual(ended?.details, {
+      because: 'this was not me',
+      sessions: 2,
+      keys: 1,
+      factors: 0,
+    })
   })
 
   test('the link works once, for seven days, and a token of another kind never', async () => {

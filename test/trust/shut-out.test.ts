@@ -15,7 +15,7 @@ import { readOpenEarnings } from '../../src/open-earnings.ts'
 import { createApp, PASSWORD, type TestApp } from '../support/app.ts'
 import { sql } from '../support/database.ts'
 import { addTotp, ask, codeOf } from '../support/factors.ts'
-import { mailedToken, resetPassword } from '../support/mails.ts'
+import { mailedToken, resetPassword, verifyAddress } from '../support/mails.ts'
 import { connect, createOAuthApp } from '../support/oauth.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -64,6 +64,34 @@ describe('“this was not me”', async () => {
     const reset = { token, new_password: NEW_PASSWORD }
     assert.equal((await service.post('/auth/reset-password', reset)).statusCode, 200)
     assert.equal((await signIn(service, email, { password: NEW_PASSWORD })).statusCode, 200)
+  })
+
+  test('ends a second factor that came after what the mail is about, which would keep the owner out', async () => {
+    const { email, link, token } = await alarmed()
+    const thief = { email, user_id: '', token, bearer: { authorization: `Bearer ${token}` } }
+    await addTotp(service, thief)
+    assert.equal((await signIn(service, email)).json().error.code, 'second_factor_required')
+    assert.equal((await service.post('/auth/not-me', { token: link })).statusCode, 200)
+    const reset = { token: await mailedToken(service, email), new_password: NEW_PASSWORD }
+    assert.equal((await service.post('/auth/reset-password', reset)).statusCode, 200)
+    assert.equal((await signIn(service, email, { password: NEW_PASSWORD })).statusCode, 200)
+  })
+
+  test('leaves a second factor that was there before: whoever reads the mail is not past it', async () => {
+    const person = await service.register()
+    await verifyAddress(service, person)
+    await addTotp(service, person)
+    service.clock.advance(1_000)
+    const { user_id: account_id, email } = person
+    const event = { account_id, kind: 'app_secret_rotated', at: service.clock.now() } as const
+    await recordSecurityEvent(service.parts, service.parts.db, event)
+    const link = await mailedToken(service, email)
+    assert.match(link, /^svc_notme_/)
+    assert.equal((await service.post('/auth/not-me', { token: link })).statusCode, 200)
+    const reset = { token: await mailedToken(service, email), new_password: NEW_PASSWORD }
+    assert.equal((await service.post('/auth/reset-password', reset)).statusCode, 200)
+    const reply = await signIn(service, email, { password: NEW_PASSWORD })
+    assert.equal(reply.json().error.code, 'second_factor_required')
   })
 
   test('ends what apps may spend', async () => {

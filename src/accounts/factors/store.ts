@@ -250,6 +250,27 @@ const DELETE_FACTORS_OF_ACCOUNT = statement<object>(
    delete from factor_challenge where account_id = $1::uuid`,
 )
 
+// Codes of before stay only with a factor of before: they belong to it.
+const DELETE_FACTORS_SINCE = statement<{ count: number }>(
+  'accounts.delete_factors_since',
+  `with factors as (
+     delete from factor where account_id = $1::uuid and created_at >= $2::timestamptz
+     returning id
+   ), codes as (
+     delete from recovery_code
+     where account_id = $1::uuid
+       and (
+         created_at >= $2::timestamptz
+         or not exists (
+           select from factor where account_id = $1::uuid and created_at < $2::timestamptz
+         )
+       )
+   ), challenges as (
+     delete from factor_challenge where account_id = $1::uuid
+   )
+   select count(*)::integer as count from factors`,
+)
+
 export async function listFactorRows(db: Queryable, account_id: string): Promise<FactorRow[]> {
   return await db.run(LIST_FACTORS, [account_id])
 }
@@ -308,6 +329,11 @@ export async function deleteFactor(tx: Tx, owned: { id: string; account_id: stri
 /** Also the recovery codes and whatever waits for an answer. */
 export async function deleteFactorsOfAccount(tx: Tx, account_id: string): Promise<void> {
   await tx.run(DELETE_FACTORS_OF_ACCOUNT, [account_id])
+}
+
+/** Answers how many there were. */
+export async function deleteFactorsSince(tx: Tx, account_id: string, at: Date): Promise<number> {
+  return (await tx.run(DELETE_FACTORS_SINCE, [account_id, at]))[0]?.count ?? 0
 }
 
 export async function listTotpSecrets(db: Queryable, page: { after_id: string; count: number }) {

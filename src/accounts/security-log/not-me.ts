@@ -1,6 +1,6 @@
 // “This was not me”: the link in the mail about an event leads to a button that ends every session, API key and consent of
-// the account, and its password, and sends a mail to set a new one. The link alone changes nothing, because scanners follow
-// links.
+// the account, its password, and second factors that came with the event or after it, and sends a mail to set a new
+// password. The link alone changes nothing, because scanners follow links.
 
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db.ts'
@@ -9,6 +9,7 @@ import type { InvalidationFeed } from '../../platform/invalidation.ts'
 import type { Log } from '../../platform/log.ts'
 import { digestSecret, mintId, mintSecret } from '../../platform/tokens.ts'
 import type { Client } from '../client.ts'
+import { deleteFactorsSince } from '../factors/store.ts'
 import type { EndAccess } from '../mail-proofs.ts'
 import { hashPassword } from '../passwords.ts'
 import { callOffProofs, findMailToken, lockAccount } from '../proof-store.ts'
@@ -32,15 +33,18 @@ export type NotMeParts = {
 /** Makes the token of one mail; called by the sender, right before it is sent. */
 export async function issueNotMe(
   db: Db,
-  mail: { account_id: string; email: string },
+  mail: { account_id: string; email: string; happened_at: Date },
   now: Date,
 ): Promise<string> {
   const token = mintSecret(PREFIX)
+  const { account_id, email, happened_at } = mail
   await insertMailToken(db, {
-    ...mail,
+    account_id,
+    email,
     purpose: 'security_alert',
     token_digest: digestSecret(token),
-    created_at: now,
+    // Of the event, not of the mail, which may come late: what was added since then may be a stranger's.
+    created_at: happened_at,
     expires_at: new Date(now.getTime() + LIFETIME_MS),
   })
   return token
@@ -69,7 +73,10 @@ export async function endEverything(
     await callOffProofs(tx, account_id, ['change_email_from', 'change_email_to'])
     await forgetPlaces(tx, account_id)
     const is_theirs = account.email === proof.email
+    let factors = 0
     if (is_theirs) {
+      // With a stranger's second factor left in, the new password would not let the owner in.
+      factors = await deleteFactorsSince(tx, account_id, proof.created_at)
       // Somebody else knows the old one, or may: with it they would be back before the mail is read.
       await updatePassword(tx, account_id, password_hash)
       const id = mintId({ at })
@@ -80,7 +87,7 @@ export async function endEverything(
       kind: 'sessions_ended',
       at,
       client: given.client,
-      details: { because: 'this was not me', sessions, keys },
+      details: { because: 'this was not me', sessions, keys, factors },
     })
     return is_theirs
   })

@@ -80,7 +80,7 @@ function notMeRoutes(app: App, parts: NotMeParts): void {
         operationId: 'not_me',
         summary: 'Say that it was not you',
         description:
-          'With the token of a mail about an event, which works once, for 7 days. Ends every session, API key and consent of the account, and its password, and sends a mail to set a new one. An address that the account has had only since is mailed nothing, and the password stays.',
+          'With the token of a mail about an event, which works once, for 7 days. Ends every session, API key and consent of the account, its password, and second factors that were added since the event, and sends a mail to set a new password. An address that the account has had only since is mailed nothing, and the password and second factors stay.',
         body: Type.Object({ token: Token }),
         response: {
           200: Type.Object({ success: Type.Literal(true), mail_sent: Type.Boolean() }),
@@ -111,7 +111,7 @@ function renderNotMe(token: string): string {
     home: '/docs',
     body: html`<div class="page-head"><h1>This was not me</h1>
 <p class="lead">Everybody is then signed out of your account, its password and all its API keys stop working, apps are
-disconnected, and you get a mail to set a new password.</p></div>
+disconnected, second factors that were added since then are removed, and you get a mail to set a new password.</p></div>
 <form method="post" action="/auth/not-me">
 <input type="hidden" name="token" value="${token}">
 <button class="button danger" type="submit">End all access</button>
