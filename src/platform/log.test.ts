@@ -18,6 +18,10 @@ const PREFIXES = [
   'svc_code_',
   'svc_verify_',
   'svc_reset_',
+  'svc_notme_',
+  'svc_leave_',
+  'svc_take_',
+  'svc_challenge_',
   'whsec_',
   'sk-ant-api03-',
   'sk-proj-',
@@ -42,6 +46,14 @@ const after_text = fc.oneof(
 )
 
 describe('a secret', () => {
+  test('that a device is known by is taken out, and the names of the ledger stay', () => {
+    const token = mintSecret('dev_')
+    const { log, text: written } = collectLog()
+    log.info({ cookie_text: `svc_device=${token}`, account: 'dev_payable' }, 'seen')
+    assert.ok(!written().includes(token.slice(4)))
+    assert.ok(written().includes('dev_payable'))
+  })
+
   test('never reaches the log through an error: message, stack, detail, code or any of its causes', () => {
     fc.assert(
       fc.property(secrets, before_text, after_text, ({ secret, body }, head, tail) => {

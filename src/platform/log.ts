@@ -6,9 +6,12 @@ export type Log = Logger
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-/** Anything we ever issue, and the credentials of our own upstreams, wherever it stands in a string. */
+/**
+ * Anything we ever issue, and the credentials of our own upstreams, wherever it stands in a string. What a device
+ * is known by has its length, too: `dev_payable` is an account of the ledger.
+ */
 const SECRET_PATTERN =
-  /(sk-svc-|sess_|svc_token_|svc_refresh_|svc_secret_|svc_code_|svc_verify_|svc_reset_|svc_notme_|whsec_|sk-ant-|sk-proj-|sk_live_|sk_test_|rk_live_|AIza)[A-Za-z0-9_+/=-]{4,}/g
+  /(sk-svc-|sess_|svc_token_|svc_refresh_|svc_secret_|svc_code_|svc_verify_|svc_reset_|svc_notme_|svc_leave_|svc_take_|svc_challenge_|whsec_|sk-ant-|sk-proj-|sk_live_|sk_test_|rk_live_|AIza)[A-Za-z0-9_+/=-]{4,}|(dev_)[A-Za-z0-9_-]{43}/g
 
 /** What has no shape of its own is known by the name of its field. */
 const SECRET_FIELD_PATTERN =
@@ -70,7 +73,7 @@ export function logRequest(log: Log, line: RequestLine): void {
 }
 
 export function redact(text: string): string {
-  const shown = text.replace(SECRET_PATTERN, '$1[redacted]')
+  const shown = text.replace(SECRET_PATTERN, '$1$2[redacted]')
   // Almost no line has such a field, and looking for the words is cheaper than the pattern.
   if (!SECRET_FIELD_WORDS.some((word) => shown.includes(word))) return shown
   return shown.replace(SECRET_FIELD_PATTERN, '"$1":"[redacted]"')
