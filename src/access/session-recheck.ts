@@ -1,6 +1,7 @@
 // A session may end while the body of a request is still on its way. Whoever holds a request open, and sends the rest of it
 // after the owner's reset, must not get a key for it: so writes look again once they are read.
 
+import type { FastifyRequest } from 'fastify'
 import { findActiveSession } from '../accounts/sessions.ts'
 import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -12,15 +13,20 @@ export function addSessionRecheck(app: App, parts: PrincipalParts): void {
   app.addHook('onRoute', (route) => {
     const access = route.config?.access
     if ((access !== 'session' && access !== 'public') || isRead(route.method)) return
-    route.preHandler = async (request) => {
-      if (request.principal?.kind !== 'session') return
-      const credential = readCredential(request)
-      if (credential.kind !== 'session') return
-      if (await findActiveSession(parts, credential.secret)) return
-      throw new ApiError(request.policy.denied ?? 'invalid_api_key', {
-        message: 'The session has ended.',
-      })
-    }
+    route.preHandler = [
+      (request: FastifyRequest) => requireLivingSession(request, parts),
+      ...[route.preHandler ?? []].flat(),
+    ]
+  })
+}
+
+async function requireLivingSession(request: FastifyRequest, parts: PrincipalParts): Promise<void> {
+  if (request.principal?.kind !== 'session') return
+  const credential = readCredential(request)
+  if (credential.kind !== 'session') return
+  if (await findActiveSession(parts, credential.secret)) return
+  throw new ApiError(request.policy.denied ?? 'invalid_api_key', {
+    message: 'The session has ended.',
   })
 }
 
