@@ -1,5 +1,5 @@
 // Which passwords are taken. `length` asks for eight characters, as the interface says; `common` also refuses what
-// everybody tries first. Nothing else is asked for: rules about digits and signs make passwords that people forget.
+// everybody tries first, and the names of the service and of the account with digits around them. Nothing else is asked for: rules about digits and signs make passwords that people forget.
 
 import { readFileSync } from 'node:fs'
 import { ApiError } from '../platform/errors.ts'
@@ -13,11 +13,11 @@ export const PASSWORD_BYTES_MAX = 1024
 const ONE_CHARACTER = /^(.)\1*$/su
 const LIST = new URL('guessed-passwords.txt', import.meta.url)
 
-export type PasswordRules = { password_policy: PasswordPolicy }
+export type PasswordRules = { password_policy: PasswordPolicy; public_url: string }
 
 /** `param`: the field it came in. `email`: whose password it is to be. */
 export function requireStrongPassword(
-  { password_policy }: PasswordRules,
+  { password_policy, public_url }: PasswordRules,
   password: string,
   { param, email }: { param: string; email: string },
 ): void {
@@ -29,23 +29,36 @@ export function requireStrongPassword(
   }
   // Code points, not UTF-16 units: eight emoji are eight characters.
   if (Array.from(password).length < LENGTH_MIN) throw new ApiError('weak_password', { param })
-  if (password_policy === 'common') refuseGuessable(password, { param, email })
+  if (password_policy === 'common') refuseGuessable(password, { param, email, public_url })
 }
 
 /** What a page says under the field. */
-export function describePasswordRule({ password_policy }: PasswordRules): string {
+export function describePasswordRule({
+  password_policy,
+}: Pick<PasswordRules, 'password_policy'>): string {
   return password_policy === 'common'
     ? 'At least 8 characters, and not one of the passwords that everybody uses. Several words in a row are good.'
     : 'At least 8 characters. Several words in a row are good.'
 }
 
-function refuseGuessable(password: string, { param, email }: { param: string; email: string }) {
+function refuseGuessable(
+  password: string,
+  { param, email, public_url }: { param: string; email: string; public_url: string },
+): void {
   const guess = foldCase(password)
+  const word = bareWord(guess)
   const address = foldCase(email)
-  if (guess === address || guess === address.slice(0, address.lastIndexOf('@'))) {
+  if (guess === address || word === bareWord(address.slice(0, address.lastIndexOf('@')))) {
     throw new ApiError('weak_password', {
       message: 'The password is your own address.',
       hint: 'Use something that nobody finds beside your name: several words in a row, for example.',
+      param,
+    })
+  }
+  if (serviceWords(public_url).has(word)) {
+    throw new ApiError('weak_password', {
+      message: 'The password is the name of this service.',
+      hint: 'Use something that nobody would try here first: several words in a row, for example.',
       param,
     })
   }
@@ -68,6 +81,17 @@ function commonPasswords(): ReadonlySet<string> {
       .filter((line) => line !== '' && line !== '#' && !line.startsWith('# ')),
   )
   return known
+}
+
+/** Digits and signs around a word are what people add when it alone is refused: `Alice_2026`. */
+function bareWord(text: string): string {
+  return text.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '') || text
+}
+
+/** The host's name as a whole and in parts: `api.example.com` has three. */
+function serviceWords(public_url: string): ReadonlySet<string> {
+  const host = foldCase(new URL(public_url).hostname)
+  return new Set(['svc', host, ...host.split('.')])
 }
 
 function foldCase(text: string): string {

@@ -36,6 +36,14 @@ describe('passwords', () => {
     const email = 'Grace.Hopper@example.com'
     assert.match(await register('grace.hopper@example.COM', email), /^weak_password: .*own address/)
     assert.match(await register('GRACE.HOPPER', email), /^weak_password: .*own address/)
+    assert.match(await register('_Grace.Hopper_2026!', email), /^weak_password: .*own address/)
+  })
+
+  test('the name of the service, or a part of its host, is weak_password with digits around it', async () => {
+    for (const password of ['svc12345', 'LocalHost!', '2026localhost']) {
+      assert.match(await register(password), /^weak_password: .*name of this service/, password)
+    }
+    assert.equal(await register('local hosts of mine'), 'taken')
   })
 
   test('long passphrases are taken, also with a common word in them', async () => {
