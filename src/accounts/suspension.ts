@@ -1,5 +1,5 @@
-// What operators change of an account. Suspended: nothing new starts, and whoever shows a credential that depends on one is told why. Look-ups carry
-// the reason along, so that a call that is allowed pays nothing for the question.
+// What operators change of an account. Suspended: nothing new starts, and whoever shows a credential that depends on it
+// is told why. Look-ups carry the reason along, so that a call that is allowed pays nothing for the question.
 
 import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'

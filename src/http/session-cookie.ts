@@ -1,5 +1,6 @@
-// The cookie `svc_session`, the session token for browsers, and `svc_device`, which outlives it. The name of the first is fixed by the interface, so the
-// `__Host-` prefix is not to be had; a request with two of them is treated as having none instead.
+// The cookie `svc_session`, the session token for browsers, and `svc_device`, which outlives it. The name of the first is
+// fixed by the interface, so the `__Host-` prefix is not to be had; a request with two of them is treated as having none
+// instead.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 

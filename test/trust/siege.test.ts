@@ -14,8 +14,8 @@ const HOSTILE_REGISTRATIONS = 10_000 / SIZE
 const HOSTILE_SIGN_INS = 100_000 / SIZE
 const HOSTILE_ADDRESSES = 5_000 / SIZE
 const HONEST = LONG ? 50 : 5
-/** Hostile requests under way at a time. */
-const AT_ONCE = 50
+/** Hostile requests under way at a time: in the long run more than the queues of hashing hold. */
+const AT_ONCE = LONG ? 500 : 50
 /** Of the heap at half time; a small heap is noise. */
 const GROWTH_MAX = 0.1
 const NOISE_BYTES = 20_000_000
