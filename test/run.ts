@@ -42,6 +42,8 @@ function runTests(database_url: string): Promise<number> {
     env: {
       ...process.env,
       SVC_TEST_DATABASE_URL: database_url,
+      // Each file is a process of its own that loads the same modules; this takes 0.8 of its 2 seconds away.
+      NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/e2e'),
       ...(values.long && { SVC_LONG: '1' }),
     },
   })

@@ -5,8 +5,6 @@ import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { Ajv } from 'ajv'
-import addFormats from 'ajv-formats'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -24,6 +22,7 @@ import { headerFault } from './header-fault.ts'
 import { isShallowJson, tooDeep } from './json-depth.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { addressBucket, type RateLimits } from './rate-limit.ts'
+import { addSchemaCompilers } from './schema-compilers.ts'
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -101,7 +100,7 @@ export function createHttpServer(options: HttpOptions): App {
     })
   })
   addParsers(app)
-  addValidation(app)
+  addSchemaCompilers(app)
   addRequestHooks(app, options)
   return app
 }
@@ -195,22 +194,6 @@ function parseForm(text: string): Record<string, string | string[]> {
     else fields.set(name, [before, value])
   }
   return Object.fromEntries(fields)
-}
-
-// Bodies are taken as they are: a number where text is asked for is an error, not text. Query strings and
-// path parts are always text on the wire, so they are read as the type the schema asks for.
-function addValidation(app: App): void {
-  const strict = new Ajv({ coerceTypes: false, useDefaults: true, allErrors: false, strict: false })
-  const coercing = new Ajv({
-    coerceTypes: true,
-    useDefaults: true,
-    allErrors: false,
-    strict: false,
-  })
-  for (const ajv of [strict, coercing]) addFormats.default(ajv)
-  app.setValidatorCompiler(({ schema, httpPart }) =>
-    (httpPart === 'body' ? strict : coercing).compile(schema as object),
-  )
 }
 
 /** Answers known addresses asked with another method: 405 and what is allowed. Call after the last route. */
