@@ -11,8 +11,6 @@ import { createHttpClient } from '../platform/http-client.ts'
 import { joinSandbox } from '../sandbox-process.ts'
 import { UsageError } from './usage-error.ts'
 
-export const CATALOG_USAGE = 'svc catalog show|check'
-
 const HELP = `svc catalog show
   Every model: its public name, what serves it now, what that costs (dollars per million tokens, with the service fee),
   the day on which its provider shuts it down, and what serves it then.

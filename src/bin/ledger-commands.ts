@@ -11,8 +11,6 @@ import { sealMonths } from '../wallet/seal.ts'
 import { readArguments } from './arguments.ts'
 import { UsageError } from './usage-error.ts'
 
-export const LEDGER_USAGE = 'svc ledger check|seal|archive|verify-archive'
-
 const HELP = `svc ledger check [--from-the-beginning]
   Prove the book from its rows, since the last seal or from the beginning; exits with 1 at a difference.
 svc ledger seal

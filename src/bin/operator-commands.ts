@@ -15,10 +15,6 @@ import { readArguments } from './arguments.ts'
 import type { WithParts } from './ledger-commands.ts'
 import { UsageError } from './usage-error.ts'
 
-export const ACCOUNT_USAGE = 'svc account show|suspend|resume|end-sessions <email>'
-export const APP_USAGE = 'svc app suspend|resume <client id>'
-export const OPERATOR_USAGE = 'svc operator add|remove|log'
-
 const BY_HELP = `  --by <name> says who does it, for \`svc operator log\`; by default the name of the system's user.`
 
 const ACCOUNT_HELP = `svc account show <email>

@@ -17,8 +17,6 @@ import type { WithParts } from './ledger-commands.ts'
 import { systemUser } from './operator-commands.ts'
 import { UsageError } from './usage-error.ts'
 
-export const PAYOUTS_USAGE = 'svc payouts run|list|show|earnings|reconcile|unblock'
-
 const HELP = `svc payouts run [--dry-run] [--now <ISO time>]
   Resolve what is pending and pay who is due. Returns at once while another batch runs. With --dry-run it only says
   what would be paid. --now, in sandbox mode only, runs it as of that time.

@@ -12,6 +12,7 @@ import { requireLiveSettings } from '../live-settings.ts'
 import { createLog, type Log } from '../platform/log.ts'
 import { startSandboxProcess } from '../sandbox-process.ts'
 import { type ServiceOptions, startService } from '../service.ts'
+import { describeStartFault } from './start-fault.ts'
 
 /** npm passes the terminal's signal on, so one Ctrl-C can arrive twice. */
 const SAME_SIGNAL_MS = 1_500
@@ -124,16 +125,6 @@ function reportToParent(error: unknown): Promise<void> {
   return new Promise((resolve) => {
     if (!process.send?.({ fault }, undefined, undefined, () => resolve())) resolve()
   })
-}
-
-/** One line; the stack only for those who asked for details. */
-export function describeStartFault(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const code = 'code' in error ? error.code : undefined
-  const detailed = /^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '')
-  return (
-    (detailed && error.stack) || error.message || (typeof code === 'string' ? code : error.name)
-  )
 }
 
 function greet(config: Config, address: string): void {

@@ -1,38 +1,15 @@
-// The command line: a table of commands, each a few lines over the same parts the service is made of.
+// The command line: a table of commands. What a command is made of is loaded when it is run, so that help and mistakes are
+// answered at once.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { findAccountOfEmail } from '../accounts/accounts.ts'
-import { closeParts, compose, type Parts } from '../compose.ts'
-import { type Config, loadConfig } from '../config.ts'
-import { joinDatabase } from '../database.ts'
-import { readDocument } from '../document.ts'
-import { changeKeyLimit } from '../keys/keys.ts'
-import { recordAct } from '../operators/acts.ts'
 import { ApiError } from '../platform/errors.ts'
-import { createLog } from '../platform/log.ts'
-import { migrate, missingMigrations } from '../platform/migrate.ts'
-import { isUuid } from '../platform/tokens.ts'
-import { bucketOf, mintWalletId } from '../wallet/bucket.ts'
-import { grantCredits } from '../wallet/postings.ts'
-import { CATALOG_USAGE, runCatalogCommand } from './catalog-commands.ts'
-import { LEDGER_USAGE, runLedgerCommand } from './ledger-commands.ts'
-import {
-  ACCOUNT_USAGE,
-  APP_USAGE,
-  OPERATOR_USAGE,
-  runAccountCommand,
-  runAppCommand,
-  runOperatorCommand,
-  systemUser,
-} from './operator-commands.ts'
-import { PAYOUTS_USAGE, runPayoutsCommand } from './payout-commands.ts'
-import { describeStartFault, serve } from './server.ts'
+import type { WithParts } from './ledger-commands.ts'
+import { describeStartFault } from './start-fault.ts'
 import { UsageError } from './usage-error.ts'
-import { runWebhookCommand, WEBHOOKS_USAGE } from './webhook-commands.ts'
 
 type Command = {
   usage: string
@@ -44,112 +21,76 @@ type Command = {
   run(args: readonly string[], given?: Readonly<Record<string, unknown>>): Promise<void>
 }
 
-const LIMIT_MAX = 1_000_000
-
 const COMMANDS: Record<string, Command> = {
   serve: {
     usage: 'svc serve',
     summary: 'Start the service (what `npm start` does). Settings: .env.example',
-    run: serve,
+    run: async () => await (await import('./server.ts')).serve(),
   },
   migrate: {
     usage: 'svc migrate',
     summary: 'Apply the migrations that are missing and say which.',
-    async run() {
-      await withDatabase(async (url) => {
-        const applied = await migrate(url)
-        print(applied.length === 0 ? 'nothing to apply' : applied.join('\n'))
-      })
-    },
+    run: async () => await (await import('./direct-commands.ts')).runMigrate(),
   },
   'key-limit': {
     usage: 'svc key-limit <key id> <requests per minute>',
     summary: 'Set the rate limit of one API key. Takes effect within a second.',
-    async run([id, per_minute]) {
-      if (id === undefined || per_minute === undefined)
-        throw new UsageError('two arguments are needed')
-      const limit = requireInteger(per_minute, { min: 1, max: LIMIT_MAX })
-      await withParts(async (parts) => {
-        const act = { who: systemUser(), act: 'key-limit', subject: id, details: { limit } }
-        const { name } = await parts.db.transaction(async (tx) => {
-          await recordAct(parts.clock, tx, act)
-          return await changeKeyLimit(parts, tx, { id, per_minute: limit })
-        })
-        print(`key ${id} (${name}): ${limit} requests a minute`)
-      })
-    },
+    run: async (args) => await (await import('./direct-commands.ts')).runKeyLimit(args, withParts),
   },
   grant: {
     usage: 'svc grant <email> <credits> [<grant id>] [--paid]',
     summary:
       'Give credits to an account (1,000,000 = $1): promotional, or with --paid such that were paid for elsewhere. The same grant id gives once.',
     flags: ['paid'],
-    async run([email, credits, grant_id], given) {
-      if (email === undefined || credits === undefined)
-        throw new UsageError('two arguments are needed')
-      const amount = BigInt(requireInteger(credits, { min: 1, max: Number.MAX_SAFE_INTEGER }))
-      await withParts(async (parts) => {
-        const account = await findAccountOfEmail(parts.db, email)
-        if (!account)
-          throw new ApiError('user_not_found', { message: `There is no account ${email}.` })
-        const id = grant_id ?? mintWalletId(account.id, parts.clock.now())
-        requireGrantId(id, account.id)
-        // Said first: whoever is cut off can repeat it without giving twice.
-        print(`grant ${id}`)
-        const description = 'Granted by the operator'
-        const is_paid = given?.['paid'] === true
-        const grant = { id, account_id: account.id, amount, is_paid, description }
-        const details = { grant_id: id, credits: amount.toString(), is_paid }
-        const posted = await parts.db.transaction(async (tx) => {
-          const act = { who: systemUser(), act: 'grant', subject: email, details }
-          await recordAct(parts.clock, tx, act)
-          return await grantCredits(tx, grant)
-        })
-        print(`${email}: ${posted.balance_before} + ${amount} = ${posted.balance_after} credits`)
-      })
-    },
+    run: async (args, given) =>
+      await (await import('./direct-commands.ts')).runGrant({ args, given }, withParts),
   },
   account: {
-    usage: ACCOUNT_USAGE,
+    usage: 'svc account show|suspend|resume|end-sessions <email>',
     summary: 'See and suspend accounts, end sessions; `svc account --help` says how.',
     takes_options: true,
-    run: (args) => runAccountCommand(args, withParts),
+    run: async (args) =>
+      await (await import('./operator-commands.ts')).runAccountCommand(args, withParts),
   },
   app: {
-    usage: APP_USAGE,
+    usage: 'svc app suspend|resume <client id>',
     summary: 'Suspend and resume an app; `svc app --help` says how.',
     takes_options: true,
-    run: (args) => runAppCommand(args, withParts),
+    run: async (args) =>
+      await (await import('./operator-commands.ts')).runAppCommand(args, withParts),
   },
   operator: {
-    usage: OPERATOR_USAGE,
+    usage: 'svc operator add|remove|log',
     summary: 'Who is an operator, and what operators did; `svc operator --help` says how.',
     takes_options: true,
-    run: (args) => runOperatorCommand(args, withParts),
+    run: async (args) =>
+      await (await import('./operator-commands.ts')).runOperatorCommand(args, withParts),
   },
   ledger: {
-    usage: LEDGER_USAGE,
+    usage: 'svc ledger check|seal|archive|verify-archive',
     summary: 'Prove, seal and archive the book; `svc ledger --help` says how. Blocks nobody.',
     takes_options: true,
-    run: (args) => runLedgerCommand(args, withParts),
+    run: async (args) =>
+      await (await import('./ledger-commands.ts')).runLedgerCommand(args, withParts),
   },
   webhooks: {
-    usage: WEBHOOKS_USAGE,
+    usage: 'svc webhooks listen <url>',
     summary: 'Send the events of an app to a url of this machine; `svc webhooks --help` says how.',
     takes_options: true,
-    run: runWebhookCommand,
+    run: async (args) => await (await import('./webhook-commands.ts')).runWebhookCommand(args),
   },
   payouts: {
-    usage: PAYOUTS_USAGE,
+    usage: 'svc payouts run|list|show|earnings|reconcile|unblock',
     summary: 'Pay developers, and see what was paid; `svc payouts --help` says how.',
     takes_options: true,
-    run: (args) => runPayoutsCommand(args, withParts),
+    run: async (args) =>
+      await (await import('./payout-commands.ts')).runPayoutsCommand(args, withParts),
   },
   catalog: {
-    usage: CATALOG_USAGE,
+    usage: 'svc catalog show|check',
     summary: 'What serves each model and what it costs; whether the providers still have it.',
     takes_options: true,
-    run: runCatalogCommand,
+    run: async (args) => await (await import('./catalog-commands.ts')).runCatalogCommand(args),
   },
   sandbox: {
     usage: 'svc sandbox [--port <port>]',
@@ -161,6 +102,7 @@ const COMMANDS: Record<string, Command> = {
     usage: 'svc openapi',
     summary: 'Print the OpenAPI document.',
     async run() {
+      const { readDocument } = await import('../document.ts')
       print(JSON.stringify(await readDocument(process.env['PUBLIC_URL']), null, 2))
     },
   },
@@ -198,27 +140,8 @@ function usage(): string {
   return `Usage:\n${lines.join('\n')}`
 }
 
-async function withDatabase(work: (url: string, config: Config) => Promise<void>): Promise<void> {
-  const config = loadConfig(process.env)
-  const database = await joinDatabase(config)
-  try {
-    await work(database.url, config)
-  } finally {
-    await database.close()
-  }
-}
-
-async function withParts(work: (parts: Parts) => Promise<void>): Promise<void> {
-  await withDatabase(async (database_url, config) => {
-    await requireMigrated(database_url)
-    const parts = compose({ config, database_url, log: createLog({ level: 'warn' }) })
-    try {
-      await work(parts)
-    } finally {
-      await closeParts(parts)
-    }
-  })
-}
+/** Loaded by the first command that has read its arguments and wants them. */
+const withParts: WithParts = async (work) => await (await import('./with-parts.ts')).withParts(work)
 
 /** In a process of its own: the stand-ins and the product share no code. */
 async function runSandbox(args: readonly string[]): Promise<void> {
@@ -227,24 +150,6 @@ async function runSandbox(args: readonly string[]): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   const [code] = (await once(child, 'exit')) as [number | null]
   process.exitCode = code ?? 1
-}
-
-/** A command must not change the schema under a running service of another version. */
-async function requireMigrated(url: string): Promise<void> {
-  const missing = await missingMigrations(url)
-  if (missing.length === 0) return
-  throw new UsageError(`the database lacks ${missing.join(', ')}: run \`svc migrate\` first`)
-}
-
-function requireGrantId(id: string, account_id: string): void {
-  if (isUuid(id) && bucketOf(id) === bucketOf(account_id)) return
-  throw new UsageError(`${id} is no grant id of this account: repeat the one that was printed`)
-}
-
-function requireInteger(text: string, range: { min: number; max: number }): number {
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= range.min && value <= range.max) return value
-  throw new UsageError(`${text} is not a whole number from ${range.min} to ${range.max}`)
 }
 
 function print(text: string): void {

@@ -8,8 +8,6 @@ import { readArguments } from './arguments.ts'
 import { UsageError } from './usage-error.ts'
 import { describeLoss, describeRefusal, listen } from './webhook-listen.ts'
 
-export const WEBHOOKS_USAGE = 'svc webhooks listen <url>'
-
 const HELP = `svc webhooks listen <url> [options]
   Send the events of an app to a url of this machine, as a webhook would be sent them, and print a line about each.
   What happens while nobody listens is not sent later. Ctrl-C ends it.

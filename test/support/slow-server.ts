@@ -4,7 +4,8 @@
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Type } from 'typebox'
-import { describeStartFault, serveWith } from '../../src/bin/server.ts'
+import { serveWith } from '../../src/bin/server.ts'
+import { describeStartFault } from '../../src/bin/start-fault.ts'
 
 const CHUNK_MS = 50
 
