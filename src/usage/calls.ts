@@ -6,6 +6,7 @@ import { isUuid } from '../platform/tokens.ts'
 import { ALL_BUCKETS, bucketOf, timeOf } from '../wallet/bucket.ts'
 import { END_OF_TIME } from '../wallet/months.ts'
 import { type CallRow, SELECT_CALL, SELECT_CALLS } from './calls-store.ts'
+import { findFirstDay } from './matching-days.ts'
 
 export const CALL_STATUSES = ['ok', 'cut', 'failed'] as const
 export const BILLING_MODES = ['developer', 'user'] as const
@@ -28,6 +29,8 @@ export type Call = CallRow
 export type CallPage = { data: Call[]; has_more: boolean; next_cursor: string | null }
 
 const BEGINNING_OF_TIME = new Date(0)
+/** Its place among the values of filters. */
+const EXTERNAL_USER = 3
 
 /** Of one's own wallet, and of users of one's apps without their balances. The cursor is an id. */
 export async function listCalls(
@@ -46,19 +49,35 @@ export async function listCalls(
   const to = readTime('to', asked.to) ?? END_OF_TIME
   // The cursor is a bound of the time too, so that a later page reads nothing of the earlier ones.
   const before = cursor === undefined ? to : new Date(timeOf(cursor).getTime() + 1)
+  const range = { from, to: before < to ? before : to }
+  const filters = filterValues(asked)
+  const since = await firstToRead(db, account_id, { ...range, filters, limit })
+  if (!since) return { data: [], has_more: false, next_cursor: null }
   const rows = await db.run(SELECT_CALLS, [
     account_id,
     bucketOf(account_id),
     ALL_BUCKETS,
-    from,
-    before < to ? before : to,
+    since,
+    range.to,
     cursor ?? null,
-    ...filterValues(asked),
+    ...filters,
     limit + 1,
   ])
   const data = rows.slice(0, limit).map((row) => showTo(account_id, row))
   const has_more = rows.length > limit
   return { data, has_more, next_cursor: has_more ? (data.at(-1)?.id ?? null) : null }
+}
+
+async function firstToRead(
+  db: Queryable,
+  account_id: string,
+  asked: { from: Date; to: Date; filters: readonly (string | null)[]; limit: number },
+): Promise<Date | undefined> {
+  const { from, to, filters, limit } = asked
+  if (filters.every((value) => value === null)) return from
+  const by_user = filters[EXTERNAL_USER] !== null
+  const day = await findFirstDay(db, account_id, { from, to, filters, by_user, wanted: limit + 1 })
+  return day && day > from ? day : day && from
 }
 
 /** In the order that the statements have them: model, key, app, external user, status, billing mode. */

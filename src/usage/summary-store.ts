@@ -65,3 +65,26 @@ export const SUM_USAGE = statement<CellRow>(
    group by 1, 2, 3
    order by 1, 3, sum(c.credits) desc, 2`,
 )
+
+/** Newest first. */
+export const COUNT_DAYS = statement<{ start: Date; requests: bigint; errors: bigint }>(
+  'usage.count_days',
+  `select start, sum(requests)::bigint as requests, sum(errors)::bigint as errors
+   from usage_cells(
+     p_owner_id => $1::uuid,
+     p_grains => $2::smallint[],
+     p_froms => $3::timestamptz[],
+     p_tos => $4::timestamptz[],
+     p_model => $5::text,
+     p_key_id => $6::uuid,
+     p_client_id => $7::text,
+     p_external_user_id => $8::text,
+     p_status => $9::usage_status,
+     p_billing_mode => $10::billing_mode,
+     p_interval => 'day',
+     p_group_by => null,
+     p_buckets => $11::smallint[]
+   )
+   group by start
+   order by start desc`,
+)
