@@ -16,6 +16,7 @@ import { accessEnder } from './end-access.ts'
 import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
 import { audioRoutes } from './gateway/audio/routes.ts'
+import { playgroundRoutes } from './gateway/playground-routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
@@ -93,6 +94,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   const gateway_parts = { ...parts, public_url, ledger: () => parts.call_ledger }
   gatewayRoutes(app, gateway_parts)
   audioRoutes(app, gateway_parts)
+  playgroundRoutes(app, gateway_parts)
   options.addRoutes?.(app)
   addMethodNotAllowed(app, routes)
 
