@@ -11,7 +11,7 @@ describe('GET /account', () => {
     const person = await desk.register()
     type Account = { onboarding: Record<string, boolean> } & Record<string, unknown>
     const account = () => desk.read<Account>('/account', person.bearer)
-    const { onboarding, created_at, ...rest } = await account()
+    const { onboarding, created_at, service: _service, ...rest } = await account()
     assert.deepEqual(rest, {
       id: person.user_id,
       email: person.email,
@@ -21,7 +21,9 @@ describe('GET /account', () => {
       available: 1_000_000,
       promotional: 1_000_000,
       is_operator: false,
+      came_from: 'registration',
       low_balance_credits: 500_000,
+      mode: 'sandbox',
     })
     assert.equal(created_at, desk.clock.now().toISOString())
     const steps = ['verify_email', 'create_key', 'first_call', 'top_up', 'register_app']
