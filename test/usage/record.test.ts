@@ -269,3 +269,23 @@ describe('GET /v1/generations/:id', () => {
     )
   })
 })
+
+describe('GET /account/transactions', () => {
+  it('says through which app and on which model each call was paid', async () => {
+    const { user, app, headers } = await openApp(desk)
+    const reply = await desk.ask(headers, 'hello')
+    const { data } = await desk.read<{ data: Record<string, unknown>[] }>(
+      '/account/transactions',
+      user.bearer,
+    )
+    const [call, welcome] = data
+    assert.deepEqual(
+      [call?.['kind'], call?.['description'], call?.['client_id'], call?.['app_name']],
+      ['usage', 'gpt-4o-mini', app.client_id, app.name],
+    )
+    assert.equal(call?.['generation_id'], reply.headers['x-svc-generation-id'])
+    assert.deepEqual([welcome?.['client_id'], welcome?.['app_name']], [null, null])
+    const csv = await desk.get('/account/transactions?format=csv', user.bearer)
+    assert.ok(csv.body.includes(`${app.client_id},${app.name}`), csv.body)
+  })
+})
