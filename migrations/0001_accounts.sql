@@ -8,6 +8,8 @@ create table account (
   password_hash text not null,
   email_verified_at timestamptz,
   created_at timestamptz not null,
+  -- By which way its owner registered: an app sent the others to the page of consent.
+  came_from text not null default 'registration',
   is_operator boolean not null default false,
   -- Below this the owner is told by mail; null: never.
   low_balance_credits bigint default 500000,
@@ -16,6 +18,7 @@ create table account (
   suspended_reason text,
   -- When it is deleted, unless the owner comes back before.
   closes_at timestamptz,
+  constraint account_came_from_is_known check (came_from in ('registration', 'consent')),
   constraint account_suspension_has_a_reason check ((suspended_at is null) = (suspended_reason is null)),
   constraint account_email_is_unique unique (email_key),
   constraint account_low_balance_is_positive check (low_balance_credits between 1 and 9007199254740991)

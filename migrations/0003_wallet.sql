@@ -107,7 +107,9 @@ create type usage_endpoint as enum ('/v1/chat/completions', '/v1/messages',
   '/v1/users/:external_user_id/chat/completions', '/v1/users/:external_user_id/messages',
   '/v1/audio/speech', '/v1/audio/transcriptions', '/v1/audio/sound-effects',
   '/v1/users/:external_user_id/audio/speech', '/v1/users/:external_user_id/audio/transcriptions',
-  '/v1/users/:external_user_id/audio/sound-effects');
+  '/v1/users/:external_user_id/audio/sound-effects',
+  '/account/playground/chat/completions', '/account/playground/audio/speech',
+  '/account/playground/audio/transcriptions', '/account/playground/audio/sound-effects');
 -- `usage.free`: a call that cost nothing. Nobody is told of it, but it is counted (fold_usage).
 create type event_kind as enum ('usage.completed', 'usage.free', 'balance.updated', 'user.connected',
   'user.disconnected');

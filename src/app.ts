@@ -16,6 +16,7 @@ import { accessEnder } from './end-access.ts'
 import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
 import { audioRoutes } from './gateway/audio/routes.ts'
+import { playgroundRoutes } from './gateway/playground-routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
@@ -39,6 +40,7 @@ import { payoutAccountRoutes } from './payouts/account-routes.ts'
 import { earningsRoutes } from './payouts/earnings-routes.ts'
 import { payoutEventHandlers } from './payouts/event-handlers.ts'
 import { stripeEventRoutes } from './payouts/event-routes.ts'
+import { canTopUp, describeService } from './service-description.ts'
 import { topupEventHandlers } from './topups/event-handlers.ts'
 import { topupRoutes } from './topups/routes.ts'
 import { accountRoutes } from './usage/account-routes.ts'
@@ -85,7 +87,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   listenRoutes(app, webhook_parts)
   deliveryRoutes(app, { ...parts, wakeSenders: parts.delivery_wake.wake })
   moneyRoutes(app, parts, account_parts.wakeMailSender)
-  accountRoutes(app, parts)
+  accountRoutes(app, { ...parts, described: describeService(config) })
   usageRoutes(app, parts)
   callRoutes(app, parts)
   earningsRoutes(app, parts)
@@ -93,6 +95,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   const gateway_parts = { ...parts, public_url, ledger: () => parts.call_ledger }
   gatewayRoutes(app, gateway_parts)
   audioRoutes(app, gateway_parts)
+  playgroundRoutes(app, gateway_parts)
   options.addRoutes?.(app)
   addMethodNotAllowed(app, routes)
 
@@ -156,8 +159,7 @@ function moneyRoutes(app: App, parts: Parts, wakeMailSender: () => void): void {
   topupRoutes(app, {
     ...parts,
     public_url,
-    // Nobody is to pay where the payment would not be heard of.
-    processor: config.STRIPE_WEBHOOK_SECRET === undefined ? undefined : parts.processor,
+    processor: canTopUp(config) ? parts.processor : undefined,
     min_cents: BigInt(config.TOPUP_MIN_USD) * 100n,
     max_cents: BigInt(config.TOPUP_MAX_USD) * 100n,
     wakeMailSender,

@@ -88,7 +88,11 @@ export const SETTINGS = {
   }),
   RATE_LIMIT_PER_MINUTE: limit({
     fallback: 100,
-    doc: 'Requests a minute per key, token, session or IP.',
+    doc: 'Requests a minute per key, token, session token or IP.',
+  }),
+  SESSION_LIMIT_PER_MINUTE: limit({
+    fallback: 300,
+    doc: 'Requests a minute per session of a browser, which sends the cookie: a page makes several at once.',
   }),
   REGISTER_LIMIT_PER_MINUTE: limit({ fallback: 3, doc: 'Registrations a minute per IP.' }),
   REGISTER_SITE_LIMIT_PER_MINUTE: optionalLimit({

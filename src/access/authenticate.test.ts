@@ -43,6 +43,39 @@ describe('the global limit', async () => {
     assert.deepEqual([await use(), await use(), await use()], [200, 200, 429])
   })
 
+  test('a browser’s session has its own allowance of 300 a minute, which no key and no bearer uses up', async () => {
+    const service = await createApp({
+      settings: { RATE_LIMIT_PER_MINUTE: '100', SESSION_LIMIT_PER_MINUTE: '300' },
+    })
+    const { bearer, token } = await service.register()
+    const cookie = { cookie: `svc_session=${token}` }
+    const other = { cookie: `svc_session=${(await service.register()).token}` }
+    const use = (headers: Record<string, string>) => service.request({ url: '/auth/me', headers })
+    for (let left = 299; left >= 0; left--) {
+      const reply = await use(cookie)
+      assert.equal(reply.statusCode, 200)
+      assert.equal(reply.headers['x-ratelimit-limit'], '300')
+      assert.equal(reply.headers['x-ratelimit-remaining'], String(left))
+    }
+    const refused = await use(cookie)
+    assert.deepEqual([refused.statusCode, refused.json().error.code], [429, 'rate_limit_exceeded'])
+    const wait = Number(refused.headers['retry-after'])
+    assert.ok(wait >= 1 && wait <= 60)
+    assert.equal((await use(other)).statusCode, 200)
+    const as_bearer = await use(bearer)
+    assert.deepEqual([as_bearer.statusCode, as_bearer.headers['x-ratelimit-limit']], [200, '100'])
+  })
+
+  test('a cookie of nobody counts for its address', async () => {
+    const service = await createApp({ settings: { RATE_LIMIT_PER_MINUTE: '2' } })
+    const codes: number[] = []
+    for (let i = 0; i < 3; i++) {
+      const headers = { cookie: `svc_session=sess_${String(i).repeat(43)}` }
+      codes.push((await service.request({ url: '/auth/me', headers })).statusCode)
+    }
+    assert.deepEqual(codes, [401, 401, 429])
+  })
+
   test('an invented key counts for its address, so inventing keys gives no new allowance', async () => {
     const service = await createApp({ settings: { RATE_LIMIT_PER_MINUTE: '5' } })
     const codes: number[] = []

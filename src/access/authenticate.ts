@@ -93,8 +93,8 @@ function admitFromMemory(parts: AccessParts, arrival: Arrival): boolean {
   request.principal = unexpired(parts, principal)
   if (policy.counts_itself) showAllowance(limits, request, reply)
   else {
-    const { key, max } = counterOf(request)
-    applySlot(limits, reply, 'global', limits.takeInMemory('global', key, max))
+    const { name, key, max } = counterOf(request)
+    applySlot(limits, reply, name, limits.takeInMemory(name, key, max))
   }
   requireAccess(arrival)
   noteUse(parts, request)
@@ -160,8 +160,8 @@ async function countRequest(
     showAllowance(limits, request, reply)
     return
   }
-  const { key, max } = counterOf(request)
-  applySlot(limits, reply, 'global', await limits.take('global', key, max))
+  const { name, key, max } = counterOf(request)
+  applySlot(limits, reply, name, await limits.take(name, key, max))
   const { rate_limit, spares_devices } = policy
   if (rate_limit === undefined) return
   if (spares_devices && deviceDigestOf(clientOf(request)) !== undefined) return
@@ -178,23 +178,30 @@ function showAllowance(limits: RateLimits, request: FastifyRequest, reply: Fasti
   setLimitHeaders(reply, limits.peek('global', addressBucket(request.ip)))
 }
 
-/** Whose requests are counted together, and how many they may make if the limit is their own. */
-function counterOf(request: FastifyRequest): { key: string; max: number | undefined } {
+/** Whose requests are counted together, against which limit, and how many they may make if the limit is their own. */
+type Counter = { name: LimitName; key: string; max?: number | undefined }
+
+function counterOf(request: FastifyRequest): Counter {
   const { principal } = request
+  const byAddress = (): Counter => ({ name: 'global', key: addressBucket(request.ip) })
   switch (principal?.kind) {
     case undefined:
       // A credential that is not valid counts for its address: a new invented key must not be a new allowance.
-      return { key: addressBucket(request.ip), max: undefined }
+      return byAddress()
     case 'key':
       // Nor must a key be used up from where it does not work.
       if (principal.restrictions && !isAllowedFrom(principal.restrictions, request.ip))
-        return { key: addressBucket(request.ip), max: undefined }
-      return { key: principal.key_id, max: principal.rate_limit_per_minute ?? undefined }
+        return byAddress()
+      return {
+        name: 'global',
+        key: principal.key_id,
+        max: principal.rate_limit_per_minute ?? undefined,
+      }
     case 'session':
-      return { key: principal.session_id, max: undefined }
+      return { name: principal.by_cookie ? 'session' : 'global', key: principal.session_id }
     case 'token':
       // By grant: a refreshed token must not be a new allowance.
-      return { key: principal.grant_id, max: undefined }
+      return { name: 'global', key: principal.grant_id }
   }
 }
 

@@ -33,6 +33,7 @@ import { rememberDevice } from './sign-in/known-devices.ts'
 import { requireRegistrationBudget } from './sign-in/registration-budget.ts'
 import {
   type AccountRow,
+  type CameFrom,
   findAccount,
   findAccountByEmail,
   insertAccount,
@@ -57,7 +58,7 @@ type OpenedSession = Session & { device_token: string }
 
 export async function register(
   parts: AccountParts,
-  given: { email: string; password: string; client: Client },
+  given: { email: string; password: string; client: Client; came_from?: CameFrom },
 ): Promise<LoggedIn> {
   const email = requireEmail(given.email)
   requireStrongPassword(parts, given.password, { param: 'password', email })
@@ -77,6 +78,7 @@ export async function register(
         email_key: emailKey(email),
         password_hash,
         created_at: now,
+        came_from: given.came_from ?? 'registration',
       })
       const { balance } = await openWallet(tx, {
         account_id: id,

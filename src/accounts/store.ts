@@ -27,10 +27,13 @@ export type MailPurpose = ProofPurpose | 'security_alert' | 'notice'
 /** What a link proves: that somebody reads the mail of this address. */
 export type ProofRow = { account_id: string; email: string; created_at: Date; expires_at: Date }
 
+/** By which way an account was made: by its owner's own wish, or on the way to an app that asked for consent. */
+export type CameFrom = 'registration' | 'consent'
+
 const INSERT_ACCOUNT = statement<object>(
   'accounts.insert_account',
-  `insert into account (id, email, email_key, password_hash, created_at)
-   values ($1::uuid, $2::text, $3::text, $4::text, $5::timestamptz)`,
+  `insert into account (id, email, email_key, password_hash, created_at, came_from)
+   values ($1::uuid, $2::text, $3::text, $4::text, $5::timestamptz, $6::text)`,
 )
 
 const FIND_ACCOUNT_BY_EMAIL = statement<AccountRow>(
@@ -242,7 +245,14 @@ const TAKE_MAIL_TOKEN = statement<ProofRow>(
 
 export async function insertAccount(
   tx: Tx,
-  row: { id: string; email: string; email_key: string; password_hash: string; created_at: Date },
+  row: {
+    id: string
+    email: string
+    email_key: string
+    password_hash: string
+    created_at: Date
+    came_from: CameFrom
+  },
 ): Promise<void> {
   await tx.run(INSERT_ACCOUNT, [
     row.id,
@@ -250,6 +260,7 @@ export async function insertAccount(
     row.email_key,
     row.password_hash,
     row.created_at,
+    row.came_from,
   ])
 }
 

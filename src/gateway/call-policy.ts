@@ -19,3 +19,9 @@ export const CALL_POLICY = {
     'provider_timeout',
   ],
 } as const satisfies RoutePolicy
+
+/** The owner of a session tries a model: their own wallet pays, no key and no app is part of it. */
+export const PLAYGROUND_POLICY = {
+  access: 'session',
+  errors: CALL_POLICY.errors,
+} as const satisfies RoutePolicy

@@ -52,7 +52,7 @@ export type ChatCall = {
   request: ChatRequest
   plan: Plan
   payer: Payer
-  /** Null where a user's own token makes the call. */
+  /** Null where a user's own token or session makes the call. */
   key: KeyPrincipal | null
   request_id: string
   /** Says when the provider's work has to end because this process does. */

@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type PayerParts, resolvePayer, resolvePayerInMemory } from '../access/payer.ts'
-import { callerOf } from '../http/access.ts'
+import { callingKeyOf } from '../http/access.ts'
 import { EventStream } from '../http/event-stream.ts'
 import { acceptAll } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
@@ -30,7 +30,7 @@ import type { RunningCalls } from './running-calls.ts'
 
 export type GatewayParts = ChatParts & PayerParts & OnceParts & { running: RunningCalls }
 
-const BODY_LIMIT_BYTES = 10 * 1024 * 1024
+export const BODY_LIMIT_BYTES = 10 * 1024 * 1024
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 // For the documentation: the dialect reads the body itself and says exactly what is wrong with it.
@@ -45,7 +45,7 @@ const Model = Type.String({
   description: 'A name from GET /v1/models.',
   examples: ['gpt-4o-mini'],
 })
-const ChatBody = Type.Object({ model: Model, messages: Messages, stream: Stream })
+export const ChatBody = Type.Object({ model: Model, messages: Messages, stream: Stream })
 const MessagesBody = Type.Object({
   model: Type.String({ examples: ['anthropic/claude-sonnet-4'] }),
   max_tokens: Type.Integer({ examples: [256] }),
@@ -175,7 +175,7 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
   )
 }
 
-async function answerChat(
+export async function answerChat(
   parts: GatewayParts,
   { endpoint, dialect }: Pick<ChatCall, 'endpoint' | 'dialect'>,
   request: FastifyRequest,
@@ -183,7 +183,6 @@ async function answerChat(
 ): Promise<unknown> {
   const chat = dialect.parse(request.body, request.headers)
   const payer = resolvePayerInMemory(parts, request) ?? (await resolvePayer(parts, request))
-  const caller = callerOf(request)
   const named: AskedCall = {
     id: mintWalletId(payer.account_id, parts.clock.now()),
     began_at: performance.now(),
@@ -191,7 +190,7 @@ async function answerChat(
     dialect,
     request: chat,
     payer,
-    key: caller.kind === 'key' ? caller : null,
+    key: callingKeyOf(request),
     request_id: request.id,
   }
   reply.header('x-svc-generation-id', named.id)

@@ -183,6 +183,11 @@ export function callerOf(request: FastifyRequest): KeyPrincipal | TokenPrincipal
   })
 }
 
+/** The key that makes a call; null where a user's own token or session does. */
+export function callingKeyOf({ principal }: FastifyRequest): KeyPrincipal | null {
+  return principal?.kind === 'key' ? principal : null
+}
+
 /** The caller of a route that declared `access: 'anyone_known'`. */
 export function principalOf(request: FastifyRequest): Principal {
   if (request.principal) return request.principal

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../platform/errors.ts'
 
 export type LimitName =
   | 'global'
+  | 'session'
   | 'unknown_credential'
   | 'register'
   | 'register_site'
@@ -40,6 +41,7 @@ const REGISTER_SERVICE_TIMES = 100
 
 export function limitsFrom(config: {
   RATE_LIMIT_PER_MINUTE: number
+  SESSION_LIMIT_PER_MINUTE: number
   REGISTER_LIMIT_PER_MINUTE: number
   REGISTER_SITE_LIMIT_PER_MINUTE: number | undefined
   REGISTER_REGION_LIMIT_PER_MINUTE: number | undefined
@@ -54,6 +56,8 @@ export function limitsFrom(config: {
   const register = config.REGISTER_LIMIT_PER_MINUTE
   return {
     global: perMinute(config.RATE_LIMIT_PER_MINUTE),
+    // A page asks several things at once: one view of the console is up to five requests.
+    session: perMinute(config.SESSION_LIMIT_PER_MINUTE),
     // Credentials of one address that were nobody's: each cost a query.
     unknown_credential: perMinute(config.RATE_LIMIT_PER_MINUTE),
     register: perMinute(register),

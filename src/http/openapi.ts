@@ -219,6 +219,7 @@ const SECURITY_SCHEMES = {
 const TAGS: [string, string][] = [
   ['Chat', 'Every model through one key, in OpenAI’s format or Anthropic’s.'],
   ['Audio', 'Speech, sounds and transcripts, in the shapes of OpenAI’s audio API.'],
+  ['Playground', 'The same calls with a session, for the pages of this service.'],
   ['Models', 'What can be called, and what it costs.'],
   ['Accounts', 'Registration, sessions, mail proofs and passwords.'],
   ['API keys', 'Credentials of your servers.'],

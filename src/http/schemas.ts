@@ -44,6 +44,14 @@ export function Nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()])
 }
 
+/** Where the processor's pages send a browser back to: nowhere but to a page of the console. */
+export const ReturnPath = Type.String({
+  maxLength: 200,
+  pattern: '^/console(/[A-Za-z0-9_-]+)*/?$',
+  description: 'A page of the console to come back to, without a query.',
+  examples: ['/console/wallet'],
+})
+
 export const Success = Type.Object({ success: Type.Literal(true) })
 
 export const PageQuery = Type.Object({

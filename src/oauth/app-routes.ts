@@ -8,6 +8,7 @@ import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
 import { actorOf } from './actor.ts'
 import type { AppRow } from './app-store.ts'
+import { countAppUsers } from './app-users-store.ts'
 import {
   type AppParts,
   changeApp,
@@ -65,6 +66,14 @@ const AppDescription = Type.Object({
   suspended_at: Nullable(Timestamp),
   suspended_reason: Nullable(Type.String()),
   created_at: Timestamp,
+})
+
+const AppWithUsers = Type.Object({
+  ...AppDescription.properties,
+  connected_users: Type.Integer({
+    description: 'Who would lose the connection if the app were deleted; counted up to 10,000.',
+    examples: [12],
+  }),
 })
 
 const AppWithSecret = Type.Object({
@@ -165,10 +174,14 @@ function oneAppRoutes(app: App, parts: AppParts): void {
         operationId: 'read_app',
         summary: 'One app',
         params: AppParams,
-        response: { 200: AppDescription },
+        response: { 200: AppWithUsers },
       },
     },
-    async (request) => presentApp(parts, await readApp(parts.db, owned(request))),
+    async (request) => {
+      const found = await readApp(parts.db, owned(request))
+      const connected_users = await countAppUsers(parts.db, found.id)
+      return { ...presentApp(parts, found), connected_users }
+    },
   )
   app.patch(
     '/developers/apps/:id',

@@ -55,3 +55,22 @@ export async function listAppUsers(
   const { before_id, count, month } = page
   return await db.run(LIST_APP_USERS, [app.id, app.client_id, before_id, count, month])
 }
+
+/** An app may have a million users: nobody has to know how many beyond this. */
+export const COUNTED_USERS_MAX = 10_000
+
+const COUNT_APP_USERS = statement<{ users: number }>(
+  'oauth.count_app_users',
+  `select count(*)::integer as users
+   from (
+     select 1
+     from app_connection
+     where app_id = $1::uuid and connected_at is not null and account_id is not null
+     limit $2::integer
+   ) counted`,
+)
+
+export async function countAppUsers(db: Queryable, app_id: string): Promise<number> {
+  const [row] = await db.run(COUNT_APP_USERS, [app_id, COUNTED_USERS_MAX])
+  return row?.users ?? 0
+}

@@ -97,7 +97,13 @@ async function enter(parts: SignInParts, kind: Kind, exchange: Exchange): Promis
   const { csrf, email, password } = readFields(request.body)
   requireVisit(parts, request, csrf)
   try {
-    const opened = await ENTRANCES[kind](parts, { email, password, client: clientOf(request) })
+    const is_for_app = new URLSearchParams(carriedQuery(request)).has('client_id')
+    const opened = await ENTRANCES[kind](parts, {
+      email,
+      password,
+      client: clientOf(request),
+      came_from: is_for_app ? 'consent' : 'registration',
+    })
     return await openSessionOnPage(parts, exchange, opened)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

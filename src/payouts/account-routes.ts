@@ -5,7 +5,7 @@ import { clientOf } from '../accounts/sessions.ts'
 import { needsProof, requireRecentProof, type StepUpParts } from '../accounts/step-up.ts'
 import { type RoutePolicy, sessionOf } from '../http/access.ts'
 import { renderNotice, sendPage } from '../http/page.ts'
-import { Nullable } from '../http/schemas.ts'
+import { Nullable, ReturnPath } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import {
   continueOnboarding,
@@ -50,6 +50,9 @@ const Status = Type.Object({
   disabled_reason: Type.Optional(Nullable(Type.String({ examples: ['rejected.fraud'] }))),
 })
 
+/** May be left out. */
+const WayBack = Nullable(Type.Object({ return_to: Type.Optional(ReturnPath) }))
+
 export function payoutAccountRoutes(app: App, parts: PayoutAccountParts & StepUpParts): void {
   app.post(
     '/developers/connect/onboard',
@@ -59,6 +62,7 @@ export function payoutAccountRoutes(app: App, parts: PayoutAccountParts & StepUp
         tags: TAGS,
         operationId: 'start_onboarding',
         summary: 'Make a payout account',
+        body: WayBack,
         response: {
           201: Type.Object({ onboarding_url: OnboardingUrl, stripe_account_id: AccountId }),
         },
@@ -66,10 +70,8 @@ export function payoutAccountRoutes(app: App, parts: PayoutAccountParts & StepUp
     },
     async (request, reply) => {
       requireRecentProof(parts, sessionOf(request))
-      const started = await startOnboarding(parts, {
-        ...sessionOf(request),
-        client: clientOf(request),
-      })
+      const owner = { ...sessionOf(request), client: clientOf(request) }
+      const started = await startOnboarding(parts, owner, request.body?.return_to)
       reply.code(201)
       return started
     },
@@ -82,12 +84,14 @@ export function payoutAccountRoutes(app: App, parts: PayoutAccountParts & StepUp
         tags: TAGS,
         operationId: 'refresh_onboarding',
         summary: 'Get another onboarding link',
+        body: WayBack,
         response: { 200: Type.Object({ onboarding_url: OnboardingUrl }) },
       },
     },
     (request) => {
       requireRecentProof(parts, sessionOf(request))
-      return continueOnboarding(parts, sessionOf(request).account_id)
+      const { account_id } = sessionOf(request)
+      return continueOnboarding(parts, account_id, request.body?.return_to)
     },
   )
   app.get(

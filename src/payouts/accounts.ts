@@ -117,11 +117,12 @@ export type Owner = { account_id: string; session_id: string; client: Client }
 export async function startOnboarding(
   parts: PayoutAccountParts,
   owner: Owner,
+  return_to?: string,
 ): Promise<{ onboarding_url: string; stripe_account_id: string }> {
   const processor = requireProcessor(parts)
   const { account_id: developer_id } = owner
   const account = await forPerson(makeAccount(parts, processor, developer_id))
-  const onboarding_url = await linkTo(parts, processor, account.id)
+  const onboarding_url = await linkTo(parts, processor, { account_id: account.id, return_to })
   await parts.db.transaction(async (tx) => {
     // The processor was asked meanwhile: whoever was shut out by a reset must not be paid what the owner earns.
     await requireOpenSession(parts, tx, owner.session_id)
@@ -159,10 +160,12 @@ async function makeAccount(
 export async function continueOnboarding(
   parts: PayoutAccountParts,
   developer_id: string,
+  return_to?: string,
 ): Promise<{ onboarding_url: string }> {
   const processor = requireProcessor(parts)
   const { stripe_account_id } = await requirePayoutAccount(parts.db, developer_id)
-  return { onboarding_url: await linkTo(parts, processor, stripe_account_id) }
+  const to = { account_id: stripe_account_id, return_to }
+  return { onboarding_url: await linkTo(parts, processor, to) }
 }
 
 /** As the processor says, or as the mirror says when the processor cannot be asked. */
@@ -200,12 +203,12 @@ export function isOnboarded(account: PayoutAccountRow): boolean {
 async function linkTo(
   { public_url }: PayoutAccountParts,
   processor: Processor,
-  account_id: string,
+  { account_id, return_to }: { account_id: string; return_to?: string | undefined },
 ): Promise<string> {
   const making = processor.createAccountLink({
     account_id,
     refresh_url: `${public_url}/developers/connect/refresh`,
-    return_url: `${public_url}/developers/connect/return`,
+    return_url: `${public_url}${return_to ?? '/developers/connect/return'}`,
   })
   return await forPerson(making)
 }

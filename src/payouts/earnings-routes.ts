@@ -54,6 +54,14 @@ const SeriesEntry = Type.Object({
     description: 'The day (UTC), or the `client_id` of the app; empty for calls through none.',
     examples: ['2026-11-15'],
   }),
+  client_id: Type.Optional(
+    Nullable(
+      Type.String({
+        description:
+          'Of a series by day and app: the app; empty for none, null for all beyond the 20 that earned most.',
+      }),
+    ),
+  ),
   earned_credits: Credits,
   calls: Type.Unsafe<bigint>({ type: 'integer', examples: [40] }),
 })
@@ -70,7 +78,7 @@ export function earningsRoutes(app: App, parts: { db: Db; clock: Clock }): void 
         description:
           'Takes the session cookie only. The sums are of one instant. With `group_by` also a series, of the last 30 days unless told otherwise.',
         querystring: Type.Object({
-          group_by: Type.Optional(Type.Enum(['day', 'app'])),
+          group_by: Type.Optional(Type.Enum(['day', 'app', 'day_and_app'])),
           from: Type.Optional(Type.String({ format: 'date' })),
           to: Type.Optional(Type.String({ format: 'date' })),
         }),

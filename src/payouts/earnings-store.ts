@@ -87,7 +87,13 @@ const EARNED = `(
     and hour < ($3::date + 1)::timestamp at time zone 'UTC'
 ) earned`
 
-export type SeriesRow = { name: string; earned_credits: bigint; calls: bigint }
+export type SeriesRow = {
+  name: string
+  /** Of a series by day and app: null for all apps beyond those that earned most. */
+  client_id?: string | null
+  earned_credits: bigint
+  calls: bigint
+}
 
 export const SELECT_BY_DAY = statement<SeriesRow>(
   'payouts.select_by_day',
@@ -104,6 +110,24 @@ export const SELECT_BY_APP = statement<SeriesRow>(
    group by client_id
    order by 2 desc, 1
    limit 1000`,
+)
+
+/** Apps beyond the 20 that earned most are one, so that a year of many apps stays a short answer that adds up. */
+export const SELECT_BY_DAY_AND_APP = statement<SeriesRow>(
+  'payouts.select_by_day_and_app',
+  `with earned as (select * from ${EARNED}), most as (
+     select client_id
+     from earned
+     group by client_id
+     order by sum(earned) desc, client_id
+     limit 20
+   )
+   select to_char(e.day, 'YYYY-MM-DD') as name, m.client_id, sum(e.earned)::bigint as earned_credits,
+     sum(e.calls)::bigint as calls
+   from earned e
+   left join most m on m.client_id = e.client_id
+   group by e.day, m.client_id
+   order by e.day, 3 desc, 2`,
 )
 
 export const FOLD_EARNINGS = statement<{ folded: number }>(

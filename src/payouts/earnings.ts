@@ -11,6 +11,7 @@ import {
   type OwnPayoutRow,
   SELECT_BY_APP,
   SELECT_BY_DAY,
+  SELECT_BY_DAY_AND_APP,
   SELECT_OWN_PAYOUTS,
   SELECT_SUMS,
   type SeriesRow,
@@ -69,8 +70,14 @@ export async function listOwnPayouts(
   return toPage<OwnPayoutRow>(rows, page.limit, ({ id }) => id)
 }
 
+const SERIES = {
+  day: SELECT_BY_DAY,
+  app: SELECT_BY_APP,
+  day_and_app: SELECT_BY_DAY_AND_APP,
+} as const
+
 export type SeriesRequest = {
-  group_by: 'day' | 'app'
+  group_by: keyof typeof SERIES
   from?: string | undefined
   to?: string | undefined
 }
@@ -89,8 +96,7 @@ export async function readSeries(
       message: `query.from and query.to must be 1 to ${SERIES_DAYS_MAX} days, from ${FIRST_DAY} on.`,
     })
   }
-  const statement = wanted.group_by === 'day' ? SELECT_BY_DAY : SELECT_BY_APP
-  return await db.run(statement, [developer_id, from, to])
+  return await db.run(SERIES[wanted.group_by], [developer_id, from, to])
 }
 
 function dayOf(time: Date): string {

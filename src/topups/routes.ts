@@ -3,12 +3,13 @@
 import { Type } from 'typebox'
 import { type RoutePolicy, sessionOf } from '../http/access.ts'
 import { renderNotice, sendPage } from '../http/page.ts'
-import { Credits, Id, Nullable, Page, PageQuery, Timestamp } from '../http/schemas.ts'
+import { Credits, Id, Nullable, Page, PageQuery, ReturnPath, Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { type AutoTopup as AutoTopupState, readAutoTopup, setAutoTopup } from './auto-topups.ts'
 import { usdNumber } from './dollars.ts'
+import { renderReceipt } from './receipt-page.ts'
 import type { TopupRow } from './store.ts'
-import { listOwnTopups, startTopup, type TopupParts } from './topups.ts'
+import { listOwnTopups, readOwnReceipt, startTopup, type TopupParts } from './topups.ts'
 
 const TAGS = ['Top-ups']
 const POLICY = { access: 'session' } as const satisfies RoutePolicy
@@ -30,6 +31,12 @@ const Topup = Type.Object({
     examples: [0],
   }),
   failure_code: Nullable(Type.String({ examples: ['card_declined'] })),
+  receipt_url: Nullable(
+    Type.String({
+      description: 'A page for the browser of who paid, once it is paid.',
+      examples: ['https://svc.example/account/topups/01989f2e-7c1a-7b3e-9d7e-2f6f0d1c5a10/receipt'],
+    }),
+  ),
   created_at: Timestamp,
 })
 
@@ -64,13 +71,14 @@ export function topupRoutes(app: App, parts: TopupParts): void {
         operationId: 'create_topup',
         summary: 'Buy credits',
         description:
-          'Send the user to `checkout_url`. The credits are there once the processor has told us of the payment, usually within seconds.',
+          'Send the user to `checkout_url`. The credits are there once the processor has told us of the payment, usually within seconds. From there the browser comes to `return_to` with `?result=paid` or `?result=canceled`, or to a page that only says so.',
         body: Type.Object({
           amount_usd: Usd('In whole cents; $1.00 is 1,000,000 credits.', 20),
           save_payment_method: Type.Boolean({
             default: false,
             description: 'Keep the payment method for automatic top-ups.',
           }),
+          return_to: Type.Optional(ReturnPath),
         }),
         response: {
           200: Type.Object({
@@ -98,15 +106,42 @@ export function topupRoutes(app: App, parts: TopupParts): void {
     async (request) => {
       const { cursor, limit } = request.query
       const page = await listOwnTopups(parts, sessionOf(request).account_id, { cursor, limit })
-      return { ...page, data: page.data.map(presentTopup) }
+      return { ...page, data: page.data.map((row) => presentTopup(row, parts)) }
     },
   )
+  receiptRoute(app, parts)
   app.get(
     '/account/topups/return',
     { config: { access: 'public', page: true }, schema: { hide: true } },
     (request, reply) => sendPage(reply, renderReturn(request.query)),
   )
   autoTopupRoutes(app, parts)
+}
+
+function receiptRoute(app: App, parts: TopupParts): void {
+  app.get(
+    '/account/topups/:id/receipt',
+    {
+      config: {
+        ...POLICY,
+        page: true,
+        errors: ['not_found'],
+        documents: { reply: { 'text/html': { schema: { type: 'string' } } } },
+      },
+      schema: {
+        tags: TAGS,
+        operationId: 'topup_receipt',
+        summary: 'Show the receipt of a top-up',
+        description: 'A page to print or keep. For top-ups that are paid.',
+        params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
+      },
+    },
+    async (request, reply) => {
+      const { account_id } = sessionOf(request)
+      const { email, topup } = await readOwnReceipt(parts, account_id, request.params.id)
+      return sendPage(reply, renderReceipt(email, topup))
+    },
+  )
 }
 
 function autoTopupRoutes(app: App, parts: TopupParts): void {
@@ -164,7 +199,7 @@ function renderReturn(query: unknown): string {
       })
 }
 
-function presentTopup(row: TopupRow) {
+function presentTopup(row: TopupRow, { public_url }: Pick<TopupParts, 'public_url'>) {
   const { id, credits, state, source, refunded_credits, failure_code } = row
   return {
     id,
@@ -174,6 +209,7 @@ function presentTopup(row: TopupRow) {
     source,
     refunded_credits,
     failure_code,
+    receipt_url: state === 'paid' ? `${public_url}/account/topups/${id}/receipt` : null,
     created_at: row.created_at.toISOString(),
   }
 }

@@ -125,6 +125,19 @@ export async function closeUnpaid(
   return (await db.run(CLOSE_UNPAID, [id, end.state, end.code, end.at])).length > 0
 }
 
+const FIND_PAID = statement<TopupRow>(
+  'topups.find_paid',
+  `select ${COLUMNS} from topup
+   where id = $1::uuid and account_id = $2::uuid and state = 'paid'`,
+)
+
+export async function findPaidTopup(
+  db: Queryable,
+  { id, account_id }: { id: string; account_id: string },
+): Promise<TopupRow | undefined> {
+  return (await db.run(FIND_PAID, [id, account_id]))[0]
+}
+
 export const LIST_TOPUPS = statement<TopupRow>(
   'topups.list',
   `select ${COLUMNS} from topup

@@ -12,14 +12,16 @@ import {
 } from '../payouts/processor.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
+import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { CREDITS_PER_CENT } from '../platform/money.ts'
-import { mintId } from '../platform/tokens.ts'
+import { isUuid, mintId } from '../platform/tokens.ts'
 import { mintWalletId } from '../wallet/bucket.ts'
 import { topUp } from '../wallet/postings.ts'
 import { formatCents, parseUsd } from './dollars.ts'
 import {
   closeUnpaid,
+  findPaidTopup,
   insertTopup,
   listTopups,
   markPaid,
@@ -43,7 +45,7 @@ export type TellingParts = Pick<TopupParts, 'clock' | 'log' | 'wakeMailSender'>
 export async function startTopup(
   parts: TopupParts,
   account_id: string,
-  wanted: { amount_usd: number; save_payment_method: boolean },
+  wanted: { amount_usd: number; save_payment_method: boolean; return_to?: string },
 ): Promise<{ id: string; checkout_url: string }> {
   const processor = requireProcessor(parts)
   const amount_cents = parseUsd(wanted.amount_usd, { ...parts, name: 'amount_usd' })
@@ -60,7 +62,7 @@ export async function startTopup(
     save_payment_method,
     at,
   })
-  const way_back = `${parts.public_url}/account/topups/return`
+  const way_back = `${parts.public_url}${wanted.return_to ?? '/account/topups/return'}`
   const making = processor.createCheckout({
     amount_cents,
     email,
@@ -78,6 +80,18 @@ export async function startTopup(
   )
   await setSession(parts.db, id, checkout.id)
   return { id, checkout_url: checkout.url }
+}
+
+/** The paid top-up of that id, and who paid it. */
+export async function readOwnReceipt(
+  { db }: Pick<TopupParts, 'db'>,
+  account_id: string,
+  id: string,
+): Promise<{ topup: TopupRow; email: string }> {
+  const topup = isUuid(id) ? await findPaidTopup(db, { id, account_id }) : undefined
+  if (!topup) throw new ApiError('not_found', { message: 'You have no paid top-up of that id.' })
+  const { email } = await requireAccount(db, account_id)
+  return { topup, email }
 }
 
 export async function listOwnTopups(

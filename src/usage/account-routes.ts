@@ -1,6 +1,7 @@
 // /account: who one is, what one has, how far one has come, and when one wants to be told that it runs low.
 
 import { Type } from 'typebox'
+import { PROVIDERS, type Provider } from '../catalog/models.ts'
 import { sessionOf } from '../http/access.ts'
 import {
   Credits,
@@ -16,6 +17,7 @@ import { CREDITS_MAX } from '../platform/money.ts'
 import { readAccount, setLowBalance } from './account.ts'
 import type { AccountOverviewRow } from './account-store.ts'
 
+export const MODES = ['sandbox', 'live'] as const
 const Step = Type.Boolean()
 
 const AccountDescription = Type.Object({
@@ -35,8 +37,14 @@ const AccountDescription = Type.Object({
     examples: [100],
   }),
   is_operator: Type.Boolean({ examples: [false] }),
+  came_from: Type.Enum(['registration', 'consent'], {
+    description: '`consent`: registered on the way to an app that asked for consent.',
+  }),
   low_balance_credits: NullableCredits,
   created_at: Timestamp,
+  mode: Type.Enum([...MODES], {
+    description: '`sandbox`: what has no credential is a stand-in, and no money moves there.',
+  }),
   onboarding: Type.Object(
     {
       verify_email: Step,
@@ -49,9 +57,43 @@ const AccountDescription = Type.Object({
     },
     { description: 'The steps of a first run, and whether each is done.' },
   ),
+  service: Type.Object(
+    {
+      public_url: Type.String({ examples: ['https://svc.example'] }),
+      currency: Type.Literal('usd'),
+      credits_per_usd: Type.Integer({ examples: [1_000_000] }),
+      topup: Nullable(
+        Type.Object(
+          {
+            min_usd: Type.Integer({ examples: [5] }),
+            max_usd: Type.Integer({ examples: [1_000] }),
+            suggested_usd: Type.Array(Type.Integer({ examples: [20] })),
+          },
+          { description: 'What one top-up may cost. null: nobody can top up here.' },
+        ),
+      ),
+      providers: Type.Array(Type.Enum([...PROVIDERS]), {
+        description: 'Those whose models can be called here.',
+      }),
+    },
+    { description: 'What is the same for every account.' },
+  ),
 })
 
-export function accountRoutes(app: App, parts: { db: Db }): void {
+/** What the pages of an account have to know of the service. */
+export type ServiceDescription = {
+  mode: (typeof MODES)[number]
+  service: {
+    public_url: string
+    currency: 'usd'
+    credits_per_usd: number
+    topup: { min_usd: number; max_usd: number; suggested_usd: number[] } | null
+    providers: Provider[]
+  }
+}
+
+export function accountRoutes(app: App, parts: { db: Db; described: ServiceDescription }): void {
+  const present = (row: AccountOverviewRow) => ({ ...presentAccount(row), ...parts.described })
   app.get(
     '/account',
     {
@@ -63,7 +105,7 @@ export function accountRoutes(app: App, parts: { db: Db }): void {
         response: { 200: AccountDescription },
       },
     },
-    async (request) => presentAccount(await readAccount(parts.db, sessionOf(request).account_id)),
+    async (request) => present(await readAccount(parts.db, sessionOf(request).account_id)),
   )
   app.patch(
     '/account',
@@ -87,7 +129,7 @@ export function accountRoutes(app: App, parts: { db: Db }): void {
       const { account_id } = sessionOf(request)
       const { low_balance_credits: credits } = request.body
       await setLowBalance(parts.db, account_id, credits === null ? null : BigInt(credits))
-      return presentAccount(await readAccount(parts.db, account_id))
+      return present(await readAccount(parts.db, account_id))
     },
   )
 }
@@ -102,6 +144,7 @@ function presentAccount(row: AccountOverviewRow) {
     available: row.available,
     promotional: row.promotional,
     is_operator: row.is_operator,
+    came_from: row.came_from,
     low_balance_credits: nullableCredits(row.low_balance_credits),
     created_at: row.created_at.toISOString(),
     onboarding: {

@@ -11,6 +11,7 @@ export type AccountOverviewRow = {
   available: bigint
   promotional: bigint
   is_operator: boolean
+  came_from: 'registration' | 'consent'
   low_balance_credits: bigint | null
   created_at: Date
   created_key: boolean
@@ -25,7 +26,8 @@ export type AccountOverviewRow = {
 export const SELECT_ACCOUNT_OVERVIEW = statement<AccountOverviewRow>(
   'usage.select_account_overview',
   `select a.id, a.email, a.email_verified_at is not null as email_verified, w.posted as balance, w.held,
-     w.posted - w.held as available, w.promotional, a.is_operator, a.low_balance_credits, a.created_at,
+     w.posted - w.held as available, w.promotional, a.is_operator, a.came_from,
+     a.low_balance_credits, a.created_at,
      exists (select 1 from api_key k where k.account_id = a.id) as created_key,
      exists (select 1 from usage_event u where u.bucket = $2::smallint and u.wallet_id = a.id)
        or exists (select 1 from usage_hour h where h.owner_id = a.id and h.status <> 'failed') as made_call,

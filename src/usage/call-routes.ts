@@ -10,7 +10,7 @@ import { CallDescription, CSV_COLUMNS, presentCall } from './call-shape.ts'
 import { BILLING_MODES, CALL_STATUSES, listCalls } from './calls.ts'
 import { readCallLines } from './calls-csv.ts'
 import { describeCsv, sendCsv } from './csv.ts'
-import { ENDED_BY, readReceipt } from './receipt.ts'
+import { ENDED_BY, RECEIPT_UNITS, readReceipt } from './receipt.ts'
 import { GROUPINGS, INTERVALS, type Summary, sumUsage } from './summary.ts'
 
 const TAGS = ['Usage']
@@ -75,12 +75,21 @@ const Generation = Type.Object({
   receipt: Type.Object({
     lines: Type.Array(
       Type.Object({
-        bucket: Type.String({ examples: ['input'] }),
-        tokens: Type.Integer({ examples: [12] }),
-        price: Type.Integer({ description: 'Credits per million tokens.', examples: [150_000] }),
+        bucket: Type.String({
+          description:
+            '`input`, `audio_input`, `cached_input`, `cache_write`, `cache_write_1h`, `output`; of audio models `characters`, `milliseconds` or `sounds`.',
+          examples: ['input'],
+        }),
+        unit: Type.Enum([...RECEIPT_UNITS], { description: 'What the price is of.' }),
+        tokens: Type.Integer({
+          description: 'How many: tokens, or what the bucket of an audio model is named for.',
+          examples: [12],
+        }),
+        price: Type.Integer({ description: 'Credits per million units.', examples: [150_000] }),
         millionths: Type.Unsafe<bigint>({
           type: 'integer',
-          description: 'tokens × price, in millionths of a credit.',
+          description:
+            'tokens × price, in millionths of a credit; of a transcript by the hour, rounded up.',
           examples: [1_800_000],
         }),
       }),

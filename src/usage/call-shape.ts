@@ -10,6 +10,7 @@ const EXAMPLE_ID = '01989f2e-7c1a-7b3e-9d7e-2f6f0d1c5a10'
 const Tokens = Type.Integer({ examples: [12] })
 const Price = Type.Integer({ examples: [150_000] })
 const NullableText = Nullable(Type.String())
+const CALL_SOURCES = ['api', 'playground'] as const
 
 export const Prices = Type.Object(
   {
@@ -36,6 +37,9 @@ export const CallDescription = Type.Object({
   model: Type.String({ examples: ['gpt-4o-mini'] }),
   upstream_model: Nullable(Type.String({ description: 'What the provider calls it.' })),
   endpoint: NullableText,
+  source: Type.Enum([...CALL_SOURCES], {
+    description: '`playground`: made with your session; `api`: with a key or a token.',
+  }),
   stream: Type.Boolean(),
   billing_mode: Type.Enum([...BILLING_MODES]),
   user_id: Type.String({ description: 'The account that paid.', examples: [EXAMPLE_ID] }),
@@ -62,6 +66,10 @@ export const CallDescription = Type.Object({
   }),
 })
 
+function sourceOf({ endpoint }: Call): (typeof CALL_SOURCES)[number] {
+  return endpoint?.startsWith('/account/playground/') ? 'playground' : 'api'
+}
+
 export function presentCall(call: Call) {
   return {
     id: call.id,
@@ -71,6 +79,7 @@ export function presentCall(call: Call) {
     model: call.model,
     upstream_model: upstreamModelOf(call),
     endpoint: call.endpoint,
+    source: sourceOf(call),
     stream: call.stream,
     billing_mode: call.billing_mode,
     user_id: call.wallet_id,

@@ -37,6 +37,8 @@ export type CallRow = {
   /** The price list that it was charged at. */
   price_list: unknown
   details: unknown
+  /** What the provider reported; read for a receipt only. */
+  raw_usage?: unknown
 }
 
 const SETTLED = `x.id, x.at as created_at, x.wallet_id, x.developer_id, x.key_id, x.client_id, x.external_user_id,
@@ -96,10 +98,10 @@ export const SELECT_CALL = statement<CallRow>(
   'usage.select_call',
   `select ${WITH_PRICES}
    from (
-     (select ${SETTLED} from usage_event x
+     (select ${SETTLED}, x.raw_usage from usage_event x
       where x.bucket = $2::smallint and x.id = $1::uuid and x.at = id_time($1::uuid))
      union all
-     (select ${FAILED} from failed_call x
+     (select ${FAILED}, null::json as raw_usage from failed_call x
       where x.bucket = $2::smallint and x.id = $1::uuid and x.at = id_time($1::uuid))
      limit 1
    ) c

@@ -9,6 +9,8 @@ export type CallPrices = {
   cache_write: number
   cache_write_1h: number
   output: number
+  /** Where sound in a prompt has a price of its own. */
+  audio_input?: number
 }
 
 /** Null where nothing was charged, and for models that are not priced by the token. */
@@ -29,7 +31,32 @@ export function pricesOf(call: CallRow): CallPrices | null {
     cache_write: Number(cache_write_5m),
     cache_write_1h: Number(cache_write_1h),
     output: Number(output),
+    ...(prices['audio_input'] !== undefined && { audio_input: Number(prices['audio_input']) }),
   }
+}
+
+/** What an audio call was charged for. */
+export type AudioCharge = {
+  bucket: 'characters' | 'milliseconds' | 'sounds'
+  unit: 'character' | 'hour' | 'generation'
+  count: number
+  /** Credits per million units. */
+  price: number
+}
+
+/** Undefined for a model that is priced by the token. */
+export function audioChargeOf(call: CallRow): AudioCharge | undefined {
+  const price = isRecord(call.price_list) ? Number(call.price_list['price']) : Number.NaN
+  if (!Number.isSafeInteger(price) || !isRecord(call.raw_usage)) return undefined
+  const { characters, seconds, sounds } = call.raw_usage
+  if (typeof characters === 'number')
+    return { bucket: 'characters', unit: 'character', count: characters, price }
+  // A part of a millisecond is charged as a whole one.
+  if (typeof seconds === 'number')
+    return { bucket: 'milliseconds', unit: 'hour', count: Math.ceil(seconds * 1000), price }
+  if (typeof sounds === 'number')
+    return { bucket: 'sounds', unit: 'generation', count: sounds, price }
+  return undefined
 }
 
 export function upstreamModelOf(call: CallRow): string | null {
@@ -46,7 +73,16 @@ export function ignoredFieldsOf(call: CallRow): string[] {
 
 /** Of cache_write_tokens, those that are kept for an hour and cost more. */
 export function longCacheWrites(call: CallRow): number {
-  const tokens = isRecord(call.details) ? call.details['cache_write_1h_tokens'] : undefined
+  return detailOf(call, 'cache_write_1h_tokens')
+}
+
+/** Of input_tokens, those that are sound. */
+export function soundTokens(call: CallRow): number {
+  return detailOf(call, 'audio_input_tokens')
+}
+
+function detailOf({ details }: CallRow, name: string): number {
+  const tokens = isRecord(details) ? details[name] : undefined
   return typeof tokens === 'number' ? tokens : 0
 }
 

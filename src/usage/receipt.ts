@@ -3,12 +3,24 @@
 import type { Principal } from '../http/access.ts'
 import type { Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import { divideRoundUp } from '../platform/money.ts'
 import { type Call, findCall, showTo } from './calls.ts'
 import type { CallRow } from './calls-store.ts'
-import { longCacheWrites, pricesOf } from './prices.ts'
+import {
+  type AudioCharge,
+  audioChargeOf,
+  longCacheWrites,
+  pricesOf,
+  soundTokens,
+} from './prices.ts'
 
 export const ENDED_BY = ['provider', 'client', 'service', 'credits', 'gateway'] as const
 export type EndedBy = (typeof ENDED_BY)[number]
+
+/** As `pricing.unit` in GET /v1/models. */
+export const RECEIPT_UNITS = ['token', 'character', 'hour', 'generation'] as const
+
+const MS_PER_HOUR = 3_600_000n
 
 /** By the outcome of the call; all others the provider ended. */
 const ENDED: ReadonlyMap<string, EndedBy> = new Map([
@@ -19,7 +31,13 @@ const ENDED: ReadonlyMap<string, EndedBy> = new Map([
 ])
 
 /** `millionths` of a credit: their sum is rounded up once. */
-export type ReceiptLine = { bucket: string; tokens: number; price: number; millionths: bigint }
+export type ReceiptLine = {
+  bucket: string
+  unit: (typeof RECEIPT_UNITS)[number]
+  tokens: number
+  price: number
+  millionths: bigint
+}
 
 export type Receipt = { call: Call; lines: ReceiptLine[]; ended_by: EndedBy }
 
@@ -54,20 +72,32 @@ function visibleTo(principal: Principal, row: CallRow): Call | undefined {
 }
 
 function linesOf(call: Call): ReceiptLine[] {
+  const audio = audioChargeOf(call)
+  if (audio) return [audioLine(audio)]
   const prices = pricesOf(call)
   if (!prices) return []
   const long_writes = longCacheWrites(call)
+  const sound = soundTokens(call)
   const line = (bucket: string, tokens: number, price: number): ReceiptLine => ({
     bucket,
+    unit: 'token',
     tokens,
     price,
     millionths: BigInt(tokens) * BigInt(price),
   })
   return [
-    line('input', call.input_tokens, prices.input),
+    line('input', call.input_tokens - sound, prices.input),
+    ...(sound > 0 ? [line('audio_input', sound, prices.audio_input ?? prices.input)] : []),
     line('cached_input', call.cached_input_tokens, prices.cached_input),
     line('cache_write', call.cache_write_tokens - long_writes, prices.cache_write),
     ...(long_writes > 0 ? [line('cache_write_1h', long_writes, prices.cache_write_1h)] : []),
     line('output', call.output_tokens, prices.output),
   ]
+}
+
+/** Rounding up to millionths and then to credits comes to what one rounding comes to. */
+function audioLine({ bucket, unit, count, price }: AudioCharge): ReceiptLine {
+  const parts_per_unit = unit === 'hour' ? MS_PER_HOUR : 1n
+  const millionths = divideRoundUp(BigInt(count) * BigInt(price), parts_per_unit)
+  return { bucket, unit, tokens: count, price, millionths }
 }

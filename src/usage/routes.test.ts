@@ -50,7 +50,7 @@ test('the CSV has every row, and nothing in it runs as a formula', async () => {
   const lines = reply.body.split('\r\n')
   assert.equal(
     lines[0],
-    'id,created_at,kind,amount,balance_before,balance_after,description,generation_id',
+    'id,created_at,kind,amount,balance_before,balance_after,description,generation_id,client_id,app_name',
   )
   assert.ok(
     lines[1]?.includes(`,grant,7,700,707,"'=SUM(A1:A9), ""quoted""\nand broken",`),

@@ -23,8 +23,10 @@ const Transaction = Type.Object({
   }),
   balance_before: Type.Unsafe<bigint>({ type: 'integer', examples: [0] }),
   balance_after: Credits,
-  description: Nullable(Type.String()),
+  description: Nullable(Type.String({ description: 'Of a call: the model.' })),
   generation_id: Nullable(Type.String({ description: 'The call that was charged.' })),
+  client_id: Nullable(Type.String({ description: 'The app that the call came through.' })),
+  app_name: Nullable(Type.String({ description: 'Its name; null once it is deleted.' })),
   created_at: Timestamp,
 })
 

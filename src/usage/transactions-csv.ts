@@ -13,6 +13,8 @@ export const TRANSACTION_COLUMNS = [
   'balance_after',
   'description',
   'generation_id',
+  'client_id',
+  'app_name',
 ] as const
 const PAGE_SIZE = 500
 

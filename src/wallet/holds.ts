@@ -44,7 +44,8 @@ export type Endpoint =
   | '/v1/messages'
   | '/v1/users/:external_user_id/chat/completions'
   | '/v1/users/:external_user_id/messages'
-  | `${'/v1' | '/v1/users/:external_user_id'}/audio/${'speech' | 'transcriptions' | 'sound-effects'}`
+  | '/account/playground/chat/completions'
+  | `${'/v1' | '/v1/users/:external_user_id' | '/account/playground'}/audio/${'speech' | 'transcriptions' | 'sound-effects'}`
 
 /** The columns of usage_event that the ledger does not work out itself. */
 export type UsageDescription = {

@@ -36,9 +36,10 @@ export async function listTransactions(
 }
 
 function presentTransaction(row: StatementRow): Transaction {
-  const { id, kind, amount, balance_before, balance_after } = row
-  const { description, generation_id, created_at } = row
-  return { id, kind, amount, balance_before, balance_after, description, generation_id, created_at }
+  const { id, kind, amount, balance_before, balance_after, description, generation_id } = row
+  const { client_id, app_name, created_at } = row
+  const call = { generation_id, client_id, app_name }
+  return { id, kind, amount, balance_before, balance_after, description, ...call, created_at }
 }
 
 function readCursor(cursor: string): bigint {

@@ -191,6 +191,9 @@ export type StatementRow = {
   balance_after: bigint
   description: string | null
   generation_id: string | null
+  /** The app that a call came through; its name is null once the app is gone. */
+  client_id: string | null
+  app_name: string | null
   created_at: Date
   wallet_seq: bigint
 }
@@ -204,6 +207,8 @@ export const SELECT_STATEMENT = statement<StatementRow>(
      j.balance_after,
      coalesce(j.description, u.model) as description,
      case j.kind when 'usage' then j.tx end as generation_id,
+     u.client_id,
+     p.name as app_name,
      j.at as created_at,
      j.wallet_seq
    from (
@@ -213,10 +218,11 @@ export const SELECT_STATEMENT = statement<StatementRow>(
      limit $4::integer
    ) j
    left join lateral (
-     select model from usage_event
+     select model, client_id from usage_event
      where j.kind = 'usage' and bucket = j.bucket and id = j.tx and at = id_time(j.tx)
      limit 1
    ) u on true
+   left join app p on p.client_id = u.client_id
    order by j.wallet_seq desc`,
 )
 

@@ -22,7 +22,7 @@ import {
 } from './log-store.ts'
 import { toHalfHours } from './stats.ts'
 import type { OwnedWebhook, WebhookRow } from './store.ts'
-import { readWebhook } from './webhooks.ts'
+import { listOwnWebhooks, readWebhook } from './webhooks.ts'
 
 /** What one `recover` sends again at most; the next one goes on. */
 const RECOVER_MAX = 10_000
@@ -112,7 +112,28 @@ export async function recoverFailed(
 export async function readOwnStats(parts: Pick<DeliveryParts, 'db'>, owned: OwnedWebhook) {
   const webhook = await readWebhook(parts.db, owned)
   const now = await readNow(parts.db)
-  return toHalfHours(await readStats(parts.db, webhook.id, now), now)
+  return toHalfHours(await readStats(parts.db, [webhook.id], now), now)
+}
+
+export type WebhookStats = { webhook_id: string; half_hours: ReturnType<typeof toHalfHours> }
+
+/** Of a page of webhooks at once: a list of them would else ask once for each. */
+export async function listOwnStats(
+  parts: Pick<DeliveryParts, 'db'>,
+  developer_id: string,
+  page: Parameters<typeof listOwnWebhooks>[2],
+) {
+  const webhooks = await listOwnWebhooks(parts, developer_id, page)
+  const now = await readNow(parts.db)
+  const ids = webhooks.data.map(({ id }) => id)
+  const by_webhook = Map.groupBy(await readStats(parts.db, ids, now), (row) => row.webhook_id)
+  return {
+    ...webhooks,
+    data: ids.map((webhook_id) => ({
+      webhook_id,
+      half_hours: toHalfHours(by_webhook.get(webhook_id) ?? [], now),
+    })),
+  }
 }
 
 async function findOne(

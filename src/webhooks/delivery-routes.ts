@@ -2,21 +2,24 @@
 
 import { Type } from 'typebox'
 import { EVENT_TYPE_NAMES, eventName } from '../events/event-types.ts'
-import { Nullable, PageQuery, Timestamp } from '../http/schemas.ts'
+import { sessionOf } from '../http/access.ts'
+import { Nullable, Page, PageQuery, Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
 import {
   type DeliveryParts,
   listOwnDeliveries,
+  listOwnStats,
   readDelivery,
   readOwnStats,
   recoverFailed,
   redeliver,
   sendTestEvent,
+  type WebhookStats,
 } from './deliveries.ts'
 import type { AttemptRow, DeliveryRow } from './log-store.ts'
-import { deliveryName, idOf } from './names.ts'
-import { owned, POLICY, TAGS } from './routes.ts'
+import { deliveryName, idOf, webhookName } from './names.ts'
+import { owned, POLICY, TAGS, WebhookPage } from './routes.ts'
 
 const STATUSES = ['pending', 'delivered', 'failed', 'cancelled'] as const
 const EventName = Type.Enum(EVENT_TYPE_NAMES)
@@ -135,6 +138,27 @@ export function deliveryRoutes(app: App, parts: DeliveryParts): void {
     },
     async (request) => ({ data: await readOwnStats(parts, owned(request)) }),
   )
+  app.get(
+    '/v1/webhooks/stats',
+    {
+      config: { ...POLICY, errors: ['bad_request'] },
+      schema: {
+        tags: TAGS,
+        operationId: 'list_webhook_stats',
+        summary: 'Attempts of the last 24 hours, of all webhooks',
+        description:
+          'The same pages as `GET /v1/webhooks`, with 48 counts each: one for each half hour, oldest first.',
+        querystring: WebhookPage,
+        response: { 200: Page(WebhookCounts) },
+      },
+    },
+    async (request) => {
+      const { client_id, cursor, limit } = request.query
+      const page = { client_id, cursor, limit }
+      const found = await listOwnStats(parts, sessionOf(request).account_id, page)
+      return { ...found, data: found.data.map(presentCounts) }
+    },
+  )
   sendingRoutes(app, parts)
 }
 
@@ -144,6 +168,23 @@ const HalfHour = Type.Object({
   failed: Type.Integer({ description: 'Attempts that failed; some may have been tried again.' }),
   p95_ms: Nullable(Type.Integer({ description: 'How long 95 % took at most, to about a fifth.' })),
 })
+
+const Counts = Type.Array(Type.Integer(), { examples: [[0, 3, 12]] })
+const WebhookCounts = Type.Object({
+  webhook_id: Type.String({ examples: ['wh_01989f2e7c1a8b3e9d7e2f6f0d1c5a10'] }),
+  from: Timestamp,
+  delivered: Counts,
+  failed: Counts,
+})
+
+function presentCounts({ webhook_id, half_hours }: WebhookStats) {
+  return {
+    webhook_id: webhookName(webhook_id),
+    from: half_hours[0]?.at ?? '',
+    delivered: half_hours.map(({ delivered }) => delivered),
+    failed: half_hours.map(({ failed }) => failed),
+  }
+}
 
 function sendingRoutes(app: App, parts: DeliveryParts): void {
   app.post(

@@ -33,6 +33,7 @@ export type AttemptRow = {
 }
 
 export type WebhookStatRow = {
+  webhook_id: string
   half_hour: Date
   delivered: number
   failed: number
@@ -124,9 +125,9 @@ const RECOVER = statement<{ id: string }>(
 
 const STATS = statement<WebhookStatRow>(
   'webhooks.stats',
-  `select half_hour, delivered, failed, durations
+  `select webhook_id, half_hour, delivered, failed, durations
    from webhook_stat
-   where webhook_id = $1::uuid and half_hour > $2::timestamptz - interval '24 hours'
+   where webhook_id = any ($1::uuid[]) and half_hour > $2::timestamptz - interval '24 hours'
    order by half_hour`,
 )
 
@@ -182,8 +183,8 @@ export async function markFailedForRedelivery(
   return (await db.run(RECOVER, [webhook_id, since, limit])).length
 }
 
-export async function readStats(db: Queryable, webhook_id: string, now: Date) {
-  return await db.run(STATS, [webhook_id, now])
+export async function readStats(db: Queryable, webhook_ids: readonly string[], now: Date) {
+  return await db.run(STATS, [webhook_ids, now])
 }
 
 export async function readNow(db: Queryable): Promise<Date> {

@@ -98,6 +98,11 @@ const Change = Type.Object({
 })
 const Params = Type.Object({ id: Type.String() })
 
+export const WebhookPage = Type.Object({
+  ...PageQuery.properties,
+  client_id: Type.Optional(Text({ max: 200 })),
+})
+
 export function webhookRoutes(app: App, parts: WebhookParts): void {
   app.post(
     '/v1/webhooks',
@@ -127,10 +132,7 @@ export function webhookRoutes(app: App, parts: WebhookParts): void {
         operationId: 'list_webhooks',
         summary: 'List webhooks',
         description: 'Of one app, or of all of yours. Newest first, without secrets.',
-        querystring: Type.Object({
-          ...PageQuery.properties,
-          client_id: Type.Optional(Text({ max: 200 })),
-        }),
+        querystring: WebhookPage,
         response: { 200: Page(Webhook) },
       },
     },

@@ -32,10 +32,14 @@ test('every example body passes the validation of its own endpoint', async () =>
     const schema = operation?.requestBody?.content?.['application/json']?.schema
     if (!operation || !schema || NOT_TRIED.has(operation.operationId ?? '')) continue
     tried++
-    const { bearer } = await service.register()
+    const { bearer, token } = await service.register()
     const { key } = await service.createKey(bearer)
     const security = Object.keys(operation.security?.[0] ?? {})[0]
-    const credential = security === 'api_key' ? { 'x-api-key': key } : security ? bearer : {}
+    const credentials: Record<string, Record<string, string>> = {
+      api_key: { 'x-api-key': key },
+      session_cookie: { cookie: `svc_session=${token}` },
+    }
+    const credential = security === undefined ? {} : (credentials[security] ?? bearer)
     const body = schemaExample(document, schema, { optional: 'illustrated' })
     const reply = await service.post(path, body, { ...credential, 'idempotency-key': 'example' })
     const refused = reply.statusCode >= 500 || [400, 401, 403].includes(reply.statusCode)

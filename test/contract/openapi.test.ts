@@ -138,11 +138,16 @@ test('every answer has its content types: streams, audio, files and pages too', 
     '/v1/webhooks/listen': ['text/event-stream'],
     '/account/transactions': ['application/json', 'text/csv'],
     '/account/usage': ['application/json', 'text/csv'],
+    '/account/topups/{id}/receipt': ['text/html'],
     ...forUsers('/chat/completions', chat),
     ...forUsers('/messages', chat),
     ...forUsers('/audio/speech', speech),
     ...forUsers('/audio/sound-effects', AUDIO),
     ...forUsers('/audio/transcriptions', transcript),
+    '/account/playground/chat/completions': chat,
+    '/account/playground/audio/speech': speech,
+    '/account/playground/audio/sound-effects': AUDIO,
+    '/account/playground/audio/transcriptions': transcript,
   })
 })
 
@@ -156,6 +161,7 @@ test('every body that is sent has its content type: uploads and forms too', () =
     ['/oauth/revoke', 'application/x-www-form-urlencoded'],
     ['/v1/audio/transcriptions', 'multipart/form-data'],
     ['/v1/users/{external_user_id}/audio/transcriptions', 'multipart/form-data'],
+    ['/account/playground/audio/transcriptions', 'multipart/form-data'],
   ])
 })
 

@@ -42,7 +42,10 @@ test('a new app is answered with its fields and its secret, which is never shown
     list.data.find(({ id }) => id === app.id),
     app,
   )
-  assert.deepEqual((await ask('GET', `/developers/apps/${app.id}`)).json(), app)
+  assert.deepEqual((await ask('GET', `/developers/apps/${app.id}`)).json(), {
+    ...app,
+    connected_users: 0,
+  })
 })
 
 test('allowed_scopes can be changed, from the two that there are, and hold at once', async () => {

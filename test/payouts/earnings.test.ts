@@ -98,6 +98,17 @@ describe('GET /developers/earnings', () => {
     ])
     const by_day = (await get('/developers/earnings?group_by=day')).json<Earnings>()
     assert.equal((by_day.series as unknown[]).length, 2)
+    const by_both = (await get('/developers/earnings?group_by=day_and_app')).json<Earnings>()
+    const day = (time: Date) => time.toISOString().slice(0, 10)
+    assert.deepEqual(by_both.series, [
+      {
+        name: day(new Date(now.getTime() - 8 * DAY)),
+        client_id: 'app_one',
+        earned_credits: 25_000_007,
+        calls: 2,
+      },
+      { name: day(now), client_id: '', earned_credits: 5, calls: 1 },
+    ])
     for (const query of [
       'group_by=week',
       'group_by=day&from=2020-01-01&to=2026-01-01',
@@ -110,6 +121,31 @@ describe('GET /developers/earnings', () => {
     ]) {
       assert.equal((await get(`/developers/earnings?${query}`)).statusCode, 400)
     }
+  })
+
+  it('adds the same up by day, by app and by both, also with more apps than it names', async () => {
+    const { get, user_id } = await makeEarner()
+    const now = clock.now()
+    for (let one = 0; one < 23; one++) {
+      const at = new Date(now.getTime() - (one % 3) * DAY)
+      await earn(db, user_id, { amounts: [BigInt(one + 1)], at, client_id: `app_${one}` })
+    }
+    type Cell = { name: string; client_id?: string | null; earned_credits: number }
+    const read = async (group_by: string) =>
+      (await get(`/developers/earnings?group_by=${group_by}`)).json<{ series: Cell[] }>().series
+    const [by_day, by_app, by_both] = [
+      await read('day'),
+      await read('app'),
+      await read('day_and_app'),
+    ]
+    const sum = (cells: Cell[]) => cells.reduce((total, cell) => total + cell.earned_credits, 0)
+    assert.deepEqual([by_day, by_app, by_both].map(sum), [276, 276, 276])
+    for (const { name, earned_credits } of by_day) {
+      assert.equal(sum(by_both.filter((cell) => cell.name === name)), earned_credits)
+    }
+    const named = new Set(by_both.map(({ client_id }) => client_id))
+    assert.equal(named.size, 21)
+    assert.equal(sum(by_both.filter(({ client_id }) => client_id === null)), 1 + 2 + 3)
   })
 
   it('lists every payout page by page, with the reason of a failure', async () => {

@@ -318,3 +318,28 @@ test('a page of Stripe that is too old leads back to a fresh one', async () => {
   const back = await service.request({ url: '/developers/connect/return' })
   assert.equal(back.statusCode, 200)
 })
+
+test('a browser comes back from onboarding to the page of the console that it left, and to no other site', async () => {
+  const person = await registerPerson(shop)
+  const start = (path: string, return_to: string) =>
+    service.post(`/developers/connect${path}`, { return_to }, person.cookie)
+  const leave = async ({ onboarding_url }: Started) => {
+    const form = await fetch(onboarding_url)
+    const [, action] = /action="([^"]+)"/.exec(await form.text()) ?? []
+    const left = await fetch(new URL(action ?? '', form.url), {
+      method: 'POST',
+      redirect: 'manual',
+      body: new URLSearchParams({ action: 'leave' }),
+    })
+    return left.headers.get('location')
+  }
+  const page = `${service.parts.config.PUBLIC_URL}/console/earnings`
+  for (const path of ['/onboard', '/onboard/refresh']) {
+    assert.equal((await start(path, 'https://evil.example')).statusCode, 400)
+    const started = await start(path, '/console/earnings')
+    assert.ok(started.statusCode < 300, started.body)
+    assert.equal(await leave(started.json<Started>()), page)
+  }
+  const without = await ask(person, 'POST', '/onboard/refresh')
+  assert.match(String(await leave(without.json<Started>())), /\/developers\/connect\/return$/)
+})

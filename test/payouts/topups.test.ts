@@ -25,6 +25,7 @@ type Listed = {
   amount_usd: number
   credits: number
   refunded_credits: number
+  receipt_url: string | null
 }
 type Event = { id: string; type: string; data: { object: { id: string } } }
 
@@ -414,6 +415,61 @@ test('without a webhook secret nobody is let pay: the payment would not be heard
   const { bearer } = await deaf.register()
   const reply = await deaf.post('/account/topups', { amount_usd: 20 }, bearer)
   assert.equal(reply.statusCode, 503)
+})
+
+test('a top-up that is paid has a receipt, for who paid it and nobody else', async () => {
+  const person = await registerPerson(shop)
+  const open = (await start(person)).json<Started>()
+  const { id } = await startPaid(person)
+  await shop.settle()
+  const [paid, pending] = await listOf(person)
+  assert.equal(paid?.receipt_url, `${service.parts.config.PUBLIC_URL}/account/topups/${id}/receipt`)
+  assert.equal(pending?.receipt_url, null)
+  const read = (of: string, headers: Record<string, string>) =>
+    service.request({ url: `/account/topups/${of}/receipt`, headers })
+  const receipt = await read(id, person.cookie)
+  assert.equal(receipt.statusCode, 200)
+  assert.match(String(receipt.headers['content-type']), /^text\/html/)
+  for (const told of [person.email, '$20.00', '20,000,000', id]) {
+    assert.ok(receipt.body.includes(told), told)
+  }
+  const stranger = await registerPerson(shop)
+  assert.equal((await read(id, stranger.cookie)).statusCode, 404)
+  assert.equal((await read(open.id, person.cookie)).statusCode, 404)
+  assert.equal((await read('no-id', person.cookie)).statusCode, 404)
+  assert.equal((await read(id, {})).statusCode, 401)
+})
+
+test('a browser comes back from the processor to the console, and to no other site', async () => {
+  const person = await registerPerson(shop)
+  const started = await start(person, 20, { return_to: '/console/wallet/top-ups' })
+  const { checkout_url } = started.json<Started>()
+  const session_id = checkout_url.split('/').at(-1) ?? ''
+  const reply = await fetch(`${shop.sandbox.urls.stripe}/v1/checkout/sessions/${session_id}`, {
+    headers: { authorization: 'Bearer sk_test_sandbox' },
+  })
+  const session = (await reply.json()) as { success_url: string; cancel_url: string }
+  const page = `${service.parts.config.PUBLIC_URL}/console/wallet/top-ups`
+  assert.equal(session.success_url, `${page}?result=paid`)
+  assert.equal(session.cancel_url, `${page}?result=canceled`)
+  for (const return_to of [
+    'https://evil.example',
+    '//evil.example',
+    '/oauth/authorize',
+    '/console.evil.example',
+    '/console@evil.example',
+    '/console/../oauth/logout',
+    '/console//evil.example',
+    '/console/a?b=c',
+    '/console/a#b',
+    '/console/\\evil.example',
+    '/console/{CHECKOUT_SESSION_ID}',
+    `/console/${'a'.repeat(200)}`,
+    7,
+  ]) {
+    const refused = await start(person, 20, { return_to })
+    assert.equal(refused.statusCode, 400, String(return_to))
+  }
 })
 
 test('the books agree after all of this', assertBooks)

@@ -11,7 +11,7 @@ describe('GET /account', () => {
     const person = await desk.register()
     type Account = { onboarding: Record<string, boolean> } & Record<string, unknown>
     const account = () => desk.read<Account>('/account', person.bearer)
-    const { onboarding, created_at, ...rest } = await account()
+    const { onboarding, created_at, service: _service, ...rest } = await account()
     assert.deepEqual(rest, {
       id: person.user_id,
       email: person.email,
@@ -21,7 +21,9 @@ describe('GET /account', () => {
       available: 1_000_000,
       promotional: 1_000_000,
       is_operator: false,
+      came_from: 'registration',
       low_balance_credits: 500_000,
+      mode: 'sandbox',
     })
     assert.equal(created_at, desk.clock.now().toISOString())
     const steps = ['verify_email', 'create_key', 'first_call', 'top_up', 'register_app']
@@ -265,5 +267,25 @@ describe('GET /v1/generations/:id', () => {
       [call.status, call.ended_by, call.error_code, call.receipt['credits_used']],
       ['failed', 'gateway', 'model_not_found', 0],
     )
+  })
+})
+
+describe('GET /account/transactions', () => {
+  it('says through which app and on which model each call was paid', async () => {
+    const { user, app, headers } = await openApp(desk)
+    const reply = await desk.ask(headers, 'hello')
+    const { data } = await desk.read<{ data: Record<string, unknown>[] }>(
+      '/account/transactions',
+      user.bearer,
+    )
+    const [call, welcome] = data
+    assert.deepEqual(
+      [call?.['kind'], call?.['description'], call?.['client_id'], call?.['app_name']],
+      ['usage', 'gpt-4o-mini', app.client_id, app.name],
+    )
+    assert.equal(call?.['generation_id'], reply.headers['x-svc-generation-id'])
+    assert.deepEqual([welcome?.['client_id'], welcome?.['app_name']], [null, null])
+    const csv = await desk.get('/account/transactions?format=csv', user.bearer)
+    assert.ok(csv.body.includes(`${app.client_id},${app.name}`), csv.body)
   })
 })

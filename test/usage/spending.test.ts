@@ -84,11 +84,17 @@ describe('GET /developers/apps/:id/users', () => {
     const page = await desk.read<Listed>(`${url}?limit=1`, developer.bearer)
     assert.deepEqual([page.has_more, page.next_cursor], [false, null])
     assert.equal((await desk.get(url, user.bearer)).statusCode, 404)
+    const usersOf = async () => {
+      const about = `/developers/apps/${app.id}`
+      return (await desk.read<{ connected_users: number }>(about, developer.bearer)).connected_users
+    }
+    assert.equal(await usersOf(), 1)
     await desk.request({
       method: 'DELETE',
       url: `/account/connections/${app.client_id}`,
       headers: user.bearer,
     })
     assert.equal(await first(url, developer), undefined)
+    assert.equal(await usersOf(), 0)
   })
 })

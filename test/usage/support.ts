@@ -14,6 +14,7 @@ export type CallItem = {
   model: string
   upstream_model: string | null
   endpoint: string
+  source: string
   stream: boolean
   user_id: string
   key_id: string | null

@@ -240,7 +240,7 @@ describe('sending again', () => {
 describe('the log', () => {
   it('is filtered by state, type and time, and read page by page', async () => {
     const service = await createWebhookService()
-    const { developer, webhook, list, ask, receiver } = await service.owner({
+    const { developer, webhook, list, ask, post, receiver } = await service.owner({
       events: ['usage.completed', 'balance.updated'],
     })
     receiver.answerWith((response, { event }) => {
@@ -267,12 +267,31 @@ describe('the log', () => {
     }
     assert.equal(new Set(seen).size, 6)
     const stats = (await ask('GET', `/v1/webhooks/${webhook.id}/stats`)).json<{
-      data: { delivered: number; failed: number; p95_ms: number | null }[]
+      data: { at: string; delivered: number; failed: number; p95_ms: number | null }[]
     }>()
     assert.equal(stats.data.length, 48)
     const now = stats.data.at(-1)
     assert.deepEqual([now?.delivered, now?.failed], [3, 3])
     assert.ok((now?.p95_ms ?? 0) >= 1)
+    const idle = await post('/v1/webhooks', {
+      client_id: webhook.client_id,
+      url: receiver.url,
+      events: ['user.connected'],
+    })
+    const all = (await ask('GET', '/v1/webhooks/stats')).json<{
+      data: { webhook_id: string; from: string; delivered: number[]; failed: number[] }[]
+    }>()
+    assert.equal(all.data.length, 2)
+    const countsOf = (id: string) => all.data.find(({ webhook_id }) => webhook_id === id)
+    const counts = countsOf(webhook.id)
+    assert.deepEqual(
+      [counts?.delivered.length, counts?.delivered.at(-1), counts?.failed.at(-1)],
+      [48, 3, 3],
+    )
+    assert.equal(counts?.from, stats.data[0]?.at)
+    assert.ok(countsOf(idle.json<{ id: string }>().id)?.delivered.every((count) => count === 0))
+    const other = service.manage(await service.register())
+    assert.deepEqual((await other.ask('GET', '/v1/webhooks/stats')).json<typeof all>().data, [])
     for (const query of ['?limit=101', '?limit=0', '?status=odd', '?from=x', '?cursor=x']) {
       assert.equal(
         (await ask('GET', `/v1/webhooks/${webhook.id}/deliveries${query}`)).statusCode,

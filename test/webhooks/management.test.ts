@@ -125,6 +125,7 @@ describe('management', () => {
       ['POST', `/v1/webhooks/${webhook.id}/test`],
       ['POST', `/v1/webhooks/${webhook.id}/recover`],
       ['GET', `/v1/webhooks/${webhook.id}/stats`],
+      ['GET', '/v1/webhooks/stats'],
       ['POST', `/v1/webhooks/${webhook.id}/rotate-secret`],
     ] as const
     for (const authorization of credentials) {

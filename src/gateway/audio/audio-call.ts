@@ -45,7 +45,7 @@ export type AudioCall = {
   began_at: number
   endpoint: Endpoint
   payer: Payer
-  /** Null where a user's own token makes the call. */
+  /** Null where a user's own token or session makes the call. */
   key: KeyPrincipal | null
   request_id: string
   running: RunningCall

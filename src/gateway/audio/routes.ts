@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { type PayerParts, resolvePayer } from '../../access/payer.ts'
 import type { AudioModel } from '../../catalog/models.ts'
-import { callerOf, type Documents } from '../../http/access.ts'
+import { callingKeyOf, type Documents, type RoutePolicy } from '../../http/access.ts'
 import { EventStream } from '../../http/event-stream.ts'
 import { acceptAll } from '../../http/schemas.ts'
 import type { App } from '../../http/server.ts'
@@ -43,7 +43,7 @@ export type AudioRouteParts = AudioParts & PayerParts & OnceParts & { running: R
 
 const BODY_LIMIT_BYTES = 1024 * 1024
 
-type Handler = (
+export type AudioHandler = (
   parts: AudioRouteParts,
   call: AudioCall,
   request: FastifyRequest,
@@ -55,7 +55,7 @@ export function audioRoutes(app: App, parts: AudioRouteParts): void {
     '/v1/audio/voices',
     {
       config: {
-        access: 'caller',
+        access: 'anyone_known',
         errors: ['provider_misconfigured', 'provider_unavailable', 'provider_timeout'],
       },
       schema: {
@@ -69,9 +69,9 @@ export function audioRoutes(app: App, parts: AudioRouteParts): void {
     async () => ({ object: 'list' as const, data: await voices.read(requireElevenlabs(parts)) }),
   )
   const voices = new VoiceList(parts.clock)
-  const answerWith = (endpoint: Endpoint, handler: Handler) => {
+  const answerWith = (endpoint: Endpoint, handler: AudioHandler) => {
     return (request: FastifyRequest, reply: FastifyReply) =>
-      answer(parts, { endpoint, handler }, request, reply)
+      answerAudio(parts, { endpoint, handler }, request, reply)
   }
   const speech = { operationId: 'speech', summary: 'Text to speech', body: SpeechBody }
   app.post(
@@ -108,7 +108,14 @@ export function audioRoutes(app: App, parts: AudioRouteParts): void {
   )
 }
 
-type Described = { operationId: string; summary: string; body?: TSchema; params?: TSchema }
+type Described = {
+  operationId: string
+  summary: string
+  tags?: string[]
+  description?: string
+  body?: TSchema
+  params?: TSchema
+}
 
 function forUser(route: Described): Described {
   const { operationId, summary } = route
@@ -120,9 +127,9 @@ function forUser(route: Described): Described {
   }
 }
 
-function made(route: Described, documents: Documents) {
+export function made(route: Described, documents: Documents, policy: RoutePolicy = CALL_POLICY) {
   return {
-    config: { ...CALL_POLICY, documents },
+    config: { ...policy, documents },
     bodyLimit: BODY_LIMIT_BYTES,
     validatorCompiler: acceptAll,
     schema: {
@@ -134,9 +141,13 @@ function made(route: Described, documents: Documents) {
   }
 }
 
-function uploaded(route: Described) {
+export function uploaded(
+  route: Described,
+  documents: Documents = TRANSCRIPT_DOCUMENTS,
+  policy: RoutePolicy = CALL_POLICY,
+) {
   return {
-    config: { ...CALL_POLICY, accepts_upload: true, documents: TRANSCRIPT_DOCUMENTS },
+    config: { ...policy, accepts_upload: true, documents },
     validatorCompiler: acceptAll,
     schema: {
       tags: ['Audio'],
@@ -147,21 +158,20 @@ function uploaded(route: Described) {
   }
 }
 
-async function answer(
+export async function answerAudio(
   parts: AudioRouteParts,
-  { endpoint, handler }: { endpoint: Endpoint; handler: Handler },
+  { endpoint, handler }: { endpoint: Endpoint; handler: AudioHandler },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const payer = await resolvePayer(parts, request)
-  const caller = callerOf(request)
   const running = parts.running.begin(payer.account_id)
   const call: AudioCall = {
     id: mintWalletId(payer.account_id, parts.clock.now()),
     began_at: performance.now(),
     endpoint,
     payer,
-    key: caller.kind === 'key' ? caller : null,
+    key: callingKeyOf(request),
     request_id: request.id,
     running,
     request: { model: '', stream: false },
@@ -177,7 +187,7 @@ async function answer(
   }
 }
 
-const answerSpeech: Handler = async (parts, call, request, reply) => {
+export const answerSpeech: AudioHandler = async (parts, call, request, reply) => {
   const speech = parseSpeech(request.body)
   call.request = { model: speech.model, stream: speech.events }
   const model = requireAudioModel(parts.catalog, speech.model, 'speech')
@@ -197,7 +207,7 @@ const answerSpeech: Handler = async (parts, call, request, reply) => {
   return await makeAudio(parts, call, audio, { request, reply })
 }
 
-const answerSound: Handler = async (parts, call, request, reply) => {
+export const answerSound: AudioHandler = async (parts, call, request, reply) => {
   const sound = parseSound(request.body)
   call.request = { model: sound.model, stream: false }
   const model = requireAudioModel(parts.catalog, sound.model, 'sound')
@@ -229,7 +239,7 @@ async function makeAudio(
   })
 }
 
-const answerTranscription: Handler = (parts, call, request, reply) =>
+export const answerTranscription: AudioHandler = (parts, call, request, reply) =>
   parts.uploads.receive(request.raw, async (upload) => {
     const asked = parseTranscription(parts, upload)
     call.request = { model: asked.model.name, stream: asked.stream }
