@@ -16,7 +16,10 @@ export function sampleCalls(key = KEY_PLACEHOLDER, user_id?: string): Sample[] {
       code: `curl ${base}${within}/chat/completions \\
   -H "Authorization: Bearer ${key}" \\
   -H "Content-Type: application/json" \\
-  -d '{"model": "${MODEL}", "messages": [{"role": "user", "content": "Say hello."}]}'`,
+  -d '{
+    "model": "${MODEL}",
+    "messages": [{"role": "user", "content": "Say hello."}]
+  }'`,
     },
     {
       language: 'JavaScript',

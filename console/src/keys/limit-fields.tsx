@@ -31,7 +31,7 @@ export function LimitFields({ row }: { row?: Limits }) {
         />
         <SelectField
           name="spend_limit_period"
-          label="Each"
+          label="Period"
           choices={PERIODS}
           defaultValue={row?.spend_limit_period ?? 'month'}
         />

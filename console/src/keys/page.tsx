@@ -86,7 +86,7 @@ function columnsOf(app_names: ReadonlyMap<string, string>): Column<Key>[] {
       cell: (key) => (
         <>
           <strong className="cell-title">{key.name}</strong>
-          <code className="soft">{key.prefix}…</code>
+          <code className="key-prefix">{key.prefix}…</code>
         </>
       ),
     },

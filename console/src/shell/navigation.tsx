@@ -1,5 +1,6 @@
 // The left bar, and the same list in the menu of a phone.
 
+import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { warmPage } from '../pages.tsx'
 import { useAccount } from '../queries.ts'
@@ -14,11 +15,14 @@ const HEADINGS: readonly (readonly [Group, string])[] = [
 
 type ListedRoute = PageRoute & { icon: IconName }
 
-export function Navigation({ label, onFollow }: { label: string; onFollow?: () => void }) {
+type NavigationProps = { label: string; onFollow?: () => void; children?: ReactNode }
+
+export function Navigation({ label, onFollow, children }: NavigationProps) {
   const account = useAccount()
   const is_operator = account.data?.is_operator === true
   return (
     <nav className="navigation" aria-label={label}>
+      {children}
       {HEADINGS.filter(([group]) => group !== 'operate' || is_operator).map(([group, heading]) => (
         <section key={group}>
           <h2>{heading}</h2>

@@ -11,7 +11,7 @@ type Target = { label: string; note: string; to: string }
 const SHOWN_MAX = 8
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-export function Palette({ onClose }: { onClose: () => void }) {
+export default function Palette({ onClose }: { onClose: () => void }) {
   const [query, setQuery] = useState('')
   const [at, setAt] = useState(0)
   const [, navigate] = useLocation()

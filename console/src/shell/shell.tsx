@@ -1,24 +1,28 @@
 // The frame of every page: left bar, top bar, the page itself, and what floats above it. Moves title and focus on
 // navigation.
 
-import { Suspense, useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { matchRoute, useLocation, useRouter, Route as WouterRoute } from 'wouter'
 import { pageOf } from '../pages.tsx'
 import { useAccount } from '../queries.ts'
 import { type PageRoute, ROUTES } from '../routes.ts'
+import { isProofAsked, subscribeToProof } from '../step-up.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Skeleton } from '../ui/notice.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { Navigation } from './navigation.tsx'
 import { NotFound } from './not-found.tsx'
-import { Palette } from './palette.tsx'
-import { StepUpDialog } from './step-up-dialog.tsx'
 import { TopBar } from './top-bar.tsx'
+
+// Not needed for the first paint.
+const Palette = lazy(() => import('./palette.tsx'))
+const StepUpDialog = lazy(() => import('./step-up-dialog.tsx'))
 
 export function Shell() {
   const [opened, setOpened] = useState<'menu' | 'palette' | undefined>()
   const close = () => setOpened(undefined)
+  const is_proof_asked = useSyncExternalStore(subscribeToProof, isProofAsked)
   usePaletteKey(() => setOpened('palette'))
   return (
     <>
@@ -27,8 +31,9 @@ export function Shell() {
       </a>
       <div className="frame">
         <div className="sidebar">
-          <Brand />
-          <Navigation label="Main" />
+          <Navigation label="Main">
+            <Brand />
+          </Navigation>
         </div>
         <div className="column">
           <TopBar onMenu={() => setOpened('menu')} onSearch={() => setOpened('palette')} />
@@ -40,8 +45,10 @@ export function Shell() {
           <Navigation label="Menu" onFollow={close} />
         </Dialog>
       )}
-      {opened === 'palette' && <Palette onClose={close} />}
-      <StepUpDialog />
+      <Suspense fallback={null}>
+        {opened === 'palette' && <Palette onClose={close} />}
+        {is_proof_asked && <StepUpDialog />}
+      </Suspense>
       <Toasts />
     </>
   )

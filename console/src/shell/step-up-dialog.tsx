@@ -1,20 +1,14 @@
 // Asks again who somebody is, when the API wants a proof of the last 15 minutes, and lets what waits go on.
 
 import { useQuery } from '@tanstack/react-query'
-import { useSyncExternalStore } from 'react'
 import { api, ask } from '../api.ts'
-import { isProofAsked, settleProof, subscribeToProof } from '../step-up.ts'
+import { settleProof } from '../step-up.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogActions } from '../ui/dialog.tsx'
 import { Form, SubmitButton, TextField, wrongField } from '../ui/form.tsx'
 import { ProblemNotice, Skeleton } from '../ui/notice.tsx'
 
-export function StepUpDialog() {
-  const is_asked = useSyncExternalStore(subscribeToProof, isProofAsked)
-  return is_asked ? <AskForProof /> : null
-}
-
-function AskForProof() {
+export default function StepUpDialog() {
   const options = useQuery({
     queryKey: ['step-up'],
     queryFn: () => ask(() => api.POST('/auth/step-up/options')),

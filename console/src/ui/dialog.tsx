@@ -64,6 +64,10 @@ function useModal() {
     const opener = document.activeElement
     const shown = dialog.current
     shown?.showModal()
+    // The browser would begin at the button that closes it.
+    shown
+      ?.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea, button, a)')
+      ?.focus()
     return () => {
       shown?.close()
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus()
