@@ -31,7 +31,7 @@ async function sendOnce<Sent extends Answer>(
   const answer = await send().catch(() => undefined)
   if (!answer) return unreachable()
   const { data, error, response } = answer
-  if (response.ok) return (data ?? {}) as NonNullable<Sent['data']>
+  if (response.ok) return data ?? {}
   const problem = readProblem(error, response)
   if (response.status !== 401 || !SESSION_ENDED.includes(problem.code)) return problem
   goToLogin()

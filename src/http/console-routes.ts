@@ -51,7 +51,7 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, file: ConsoleFi
     .type(file.type)
     .header('cache-control', 'public, max-age=31536000, immutable')
     .header('vary', 'accept-encoding')
-  const accepted = String(request.headers['accept-encoding'] ?? '')
+  const accepted = request.headers['accept-encoding'] ?? ''
   if (file.brotli && /\bbr\b/.test(accepted)) {
     return reply.header('content-encoding', 'br').send(file.brotli)
   }
@@ -65,17 +65,17 @@ type Send = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
 /** The page in its three themes, made and compressed once. */
 function pageSender(files: ConsoleFiles, options: ConsoleOptions): Send {
-  const pages = new Map(
+  const pages = new Map<string, { text: string; compressed: Buffer }>(
     THEMES.map((theme) => {
       const text = files.index.replace(/<html[^>]*>/, htmlTag(theme, options))
-      return [theme as string, { text, compressed: gzipSync(text) }]
+      return [theme, { text, compressed: gzipSync(text) }]
     }),
   )
   return (request, reply) => {
     const found = pages.get(readCookie(request, THEME_COOKIE) ?? '') ?? pages.get('system')
     if (!found) throw new Error('every theme has a page')
     asConsole(reply)
-    const takes_gzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+    const takes_gzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
     if (!takes_gzip) return reply.send(found.text)
     return reply.header('content-encoding', 'gzip').send(found.compressed)
   }

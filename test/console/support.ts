@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { EVENT_TYPE_NAMES } from '../../src/events/event-types.ts'
 import { setOperator } from '../../src/operators/accounts.ts'
 import type { TestApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
@@ -26,7 +27,7 @@ export type Visit = {
   /** What was asked of the API: method and path. */
   calls: string[]
   /** Opens an address under /console and waits for its h1 and its data. */
-  open(path: string): Promise<void>
+  open: (path: string) => Promise<void>
 }
 
 export async function openConsole(settings: Record<string, string> = {}) {
@@ -124,7 +125,11 @@ async function findFaults(page: Page): Promise<string[]> {
 /** An account that has one of everything that a page with an id in its address is about. */
 export async function makeBelongings(service: TestApp, person: Person) {
   const app = await createOAuthApp(service, person)
-  const wanted = { client_id: app.client_id, url: 'https://hooks.example/svc', events: ['*'] }
+  const wanted = {
+    client_id: app.client_id,
+    url: 'https://hooks.example/svc',
+    events: EVENT_TYPE_NAMES,
+  }
   const reply = await service.post('/v1/webhooks', wanted, person.bearer)
   if (reply.statusCode !== 201) throw new Error(`webhooks answered ${reply.body}`)
   return { app, webhook_id: reply.json<{ id: string }>().id }

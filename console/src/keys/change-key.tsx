@@ -81,7 +81,7 @@ export function RevokeKey({ row, onClose }: ChangeProps) {
           'It was never used.'
         ) : (
           <>
-            Last used <Time at={row.last_used_at} style="distance" />.
+            Last used <Time at={row.last_used_at} as="distance" />.
           </>
         )}
       </p>

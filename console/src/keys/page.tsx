@@ -103,7 +103,7 @@ function columnsOf(app_names: ReadonlyMap<string, string>): Column<Key>[] {
         last_used_at === null ? (
           <span className="soft">Never</span>
         ) : (
-          <Time at={last_used_at} style="distance" />
+          <Time at={last_used_at} as="distance" />
         ),
     },
     { head: 'Expires', wide_only: true, cell: (key) => <Expiry row={key} /> },
@@ -145,7 +145,7 @@ function Expiry({ row: { expires_at, previous_secret_until } }: { row: Key }) {
         (Date.parse(expires_at) < Date.now() ? (
           <Badge tone="danger">Expired</Badge>
         ) : (
-          <Time at={expires_at} style="day" />
+          <Time at={expires_at} as="day" />
         ))}
       {previous_secret_until !== null && (
         <span className="soft cell-note">

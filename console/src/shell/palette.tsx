@@ -54,22 +54,34 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         }}
         onKeyDown={walk}
       />
-      <ul id={list_id} className="palette" role="listbox" aria-label="Results">
-        {targets.map((target, index) => (
-          <li
-            key={target.to}
-            id={`${list_id}-${index}`}
-            role="option"
-            aria-selected={index === at}
-            onMouseEnter={() => setAt(index)}
-            onMouseDown={() => follow(target)}
-          >
-            {target.label} <span className="soft">{target.note}</span>
-          </li>
-        ))}
-      </ul>
+      <Results id={list_id} {...{ targets, at, setAt, follow }} />
       {targets.length === 0 && <p className="soft">Nothing has that name or id.</p>}
     </Dialog>
+  )
+}
+
+function Results(props: {
+  id: string
+  targets: readonly Target[]
+  at: number
+  setAt: (at: number) => void
+  follow: (target: Target) => void
+}) {
+  return (
+    <ul id={props.id} className="palette" role="listbox" aria-label="Results">
+      {props.targets.map((target, index) => (
+        <li
+          key={target.to}
+          id={`${props.id}-${index}`}
+          role="option"
+          aria-selected={index === props.at}
+          onMouseEnter={() => props.setAt(index)}
+          onMouseDown={() => props.follow(target)}
+        >
+          {target.label} <span className="soft">{target.note}</span>
+        </li>
+      ))}
+    </ul>
   )
 }
 

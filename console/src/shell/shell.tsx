@@ -1,7 +1,15 @@
 // The frame of every page: left bar, top bar, the page itself, and what floats above it. Moves title and focus on
 // navigation.
 
-import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import {
+  lazy,
+  Suspense,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
 import { matchRoute, useLocation, useRouter, Route as WouterRoute } from 'wouter'
 import { pageOf } from '../pages.tsx'
 import { useAccount } from '../queries.ts'
@@ -23,7 +31,8 @@ export function Shell() {
   const [opened, setOpened] = useState<'menu' | 'palette' | undefined>()
   const close = () => setOpened(undefined)
   const is_proof_asked = useSyncExternalStore(subscribeToProof, isProofAsked)
-  usePaletteKey(() => setOpened('palette'))
+  const openPalette = useCallback(() => setOpened('palette'), [])
+  usePaletteKey(openPalette)
   return (
     <>
       <a className="skip" href="#main">
@@ -36,7 +45,7 @@ export function Shell() {
           </Navigation>
         </div>
         <div className="column">
-          <TopBar onMenu={() => setOpened('menu')} onSearch={() => setOpened('palette')} />
+          <TopBar onMenu={() => setOpened('menu')} onSearch={openPalette} />
           <Main />
         </div>
       </div>
@@ -104,16 +113,15 @@ function Page({ route }: { route: PageRoute }) {
   return <WouterRoute path={route.path} component={pageOf(route)} />
 }
 
+/** `open` stays the same between renders. */
 function usePaletteKey(open: () => void): void {
-  const opener = useRef(open)
-  opener.current = open
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey)) return
       event.preventDefault()
-      opener.current()
+      open()
     }
     addEventListener('keydown', listen)
     return () => removeEventListener('keydown', listen)
-  }, [])
+  }, [open])
 }

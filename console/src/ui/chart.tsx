@@ -39,7 +39,6 @@ export function StackedBars({ label, steps, series, format }: ChartProps) {
         className="chart-box"
         role="group"
         aria-label={`${label}. Arrow keys walk the bars.`}
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- arrow keys walk the bars
         tabIndex={0}
         onKeyDown={walk}
         onMouseLeave={() => setAt(undefined)}
@@ -74,8 +73,9 @@ function Bar(props: {
   onChoose: () => void
 }) {
   const { series, index, highest, step_width } = props
-  const scale = (value: number) => (value / highest) * (HEIGHT_PX - 2)
-  let top = HEIGHT_PX
+  const heights = series.map(({ values }) => ((values[index] ?? 0) / highest) * (HEIGHT_PX - 2))
+  const topOf = (level: number) =>
+    HEIGHT_PX - heights.slice(0, level + 1).reduce((sum, height) => sum + height, 0)
   return (
     <g className={props.is_chosen ? 'bar chosen' : 'bar'} onMouseEnter={props.onChoose}>
       <rect
@@ -85,20 +85,16 @@ function Bar(props: {
         width={step_width}
         height={HEIGHT_PX}
       />
-      {series.map(({ id, color, values }) => {
-        const height = scale(values[index] ?? 0)
-        top -= height
-        return (
-          <rect
-            key={id}
-            x={index * step_width + (step_width * GAP_SHARE) / 2}
-            y={top}
-            width={step_width * (1 - GAP_SHARE)}
-            height={height}
-            fill={color}
-          />
-        )
-      })}
+      {series.map(({ id, color }, level) => (
+        <rect
+          key={id}
+          x={index * step_width + (step_width * GAP_SHARE) / 2}
+          y={topOf(level)}
+          width={step_width * (1 - GAP_SHARE)}
+          height={heights[level]}
+          fill={color}
+        />
+      ))}
     </g>
   )
 }

@@ -22,14 +22,14 @@ export function CreditAmount({ credits }: { credits: Credits }) {
 }
 
 /** Local, with UTC on hover. `distance`: "3 minutes ago". */
-export function Time({ at, style = 'time' }: { at: string; style?: 'time' | 'day' | 'distance' }) {
+export function Time({ at, as = 'time' }: { at: string; as?: 'time' | 'day' | 'distance' }) {
   const formats = { time: formatTime, day: formatDay, distance: formatDistance }
   return (
     <time
       dateTime={at}
-      title={style === 'distance' ? `${formatTime(at)} · ${formatUtc(at)}` : formatUtc(at)}
+      title={as === 'distance' ? `${formatTime(at)} · ${formatUtc(at)}` : formatUtc(at)}
     >
-      {formats[style](at)}
+      {formats[as](at)}
     </time>
   )
 }

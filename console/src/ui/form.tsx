@@ -23,9 +23,15 @@ import { ApiProblem, asProblem } from '../problem.ts'
 import { Button, type ButtonKind } from './button.tsx'
 import { ProblemNotice } from './notice.tsx'
 
-type FormState = { problem: ApiProblem | undefined; busy: boolean }
+type FormState = {
+  problem: ApiProblem | undefined
+  /** A field of the form shows it. */
+  is_at_field: boolean
+  busy: boolean
+}
 
-const FormContext = createContext<FormState>({ problem: undefined, busy: false })
+const CALM: FormState = { problem: undefined, is_at_field: false, busy: false }
+const FormContext = createContext(CALM)
 
 /** What was filled in, by name, without blanks around it. */
 export type FormValues = { read(name: string): string; readAll(name: string): string[] }
@@ -39,17 +45,21 @@ export function Form(props: {
   onSubmit: (values: FormValues) => Promise<void>
   children: ReactNode
 }) {
-  const [state, setState] = useState<FormState>({ problem: undefined, busy: false })
+  const [state, setState] = useState(CALM)
   const form = useRef<HTMLFormElement>(null)
   const submit = async (event: SyntheticEvent<HTMLFormElement>) => {
     event.preventDefault()
+    const { currentTarget } = event
     if (state.busy) return
-    setState({ problem: undefined, busy: true })
+    setState({ ...CALM, busy: true })
     try {
-      await props.onSubmit(readValues(new FormData(event.currentTarget)))
-      setState({ problem: undefined, busy: false })
+      await props.onSubmit(readValues(new FormData(currentTarget)))
+      setState(CALM)
     } catch (error) {
-      setState({ problem: asProblem(error), busy: false })
+      const problem = asProblem(error)
+      const { param } = problem
+      const is_at_field = param !== undefined && currentTarget.elements.namedItem(param) !== null
+      setState({ problem, is_at_field, busy: false })
     }
   }
   const { problem } = state
@@ -62,17 +72,11 @@ export function Form(props: {
   return (
     <FormContext value={state}>
       <form ref={form} className="form" onSubmit={(event) => void submit(event)}>
-        {problem && <FormProblem problem={problem} form={form.current} />}
+        {problem && !state.is_at_field && <ProblemNotice problem={problem} />}
         {props.children}
       </form>
     </FormContext>
   )
-}
-
-/** Only what no field of the form shows already. */
-function FormProblem({ problem, form }: { problem: ApiProblem; form: HTMLFormElement | null }) {
-  const field = problem.param === undefined ? null : form?.elements.namedItem(problem.param)
-  return field ? null : <ProblemNotice problem={problem} />
 }
 
 export function SubmitButton({
