@@ -18,6 +18,7 @@ import { fundingRoutes } from './funding/routes.ts'
 import { audioRoutes } from './gateway/audio/routes.ts'
 import { playgroundRoutes } from './gateway/playground-routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
+import { consoleRoutes } from './http/console-routes.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
@@ -66,6 +67,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   const { app, routes } = await openApp(parts, options)
   const documentation: Documentation = { document: undefined }
   docsRoutes(app, documentation, public_url)
+  consoleRoutes(app, { public_url, mode: config.SVC_MODE })
   const account_parts = accountParts(parts, options)
   identityRoutes(app, account_parts)
   appRoutes(app, { ...parts, apps_per_account_max: config.APPS_PER_ACCOUNT_MAX })

@@ -6,6 +6,7 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { buildConsole } from '../scripts/build-console.ts'
 import { installSystemParts } from './support/system-parts.ts'
 import { startTestServer } from './support/test-server.ts'
 
@@ -25,6 +26,7 @@ const files = globSync('{src,test,sandbox}/**/*.test.ts')
 if (files.length === 0) throw new Error('no test file has that name')
 
 installSystemParts()
+await buildConsole()
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-tests-'))
 const postgres = await startTestServer(folder)
 try {

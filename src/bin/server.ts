@@ -132,6 +132,7 @@ function greet(config: Config, address: string): void {
   process.stderr.write(`
   Svc is ready (${config.SVC_MODE} mode) at ${address}
 
+  Console         ${base}/console/
   API reference   ${base}/docs
   Health          ${base}/health
 

@@ -6,11 +6,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, ERROR_CODES, errorEntry } from '../platform/errors.ts'
 import { renderError } from './error-handler.ts'
 import { type ErrorBody, renderErrors } from './errors-page.ts'
-import { asPage } from './page.ts'
+import { asPage, wantsPage } from './page.ts'
 import { pageStyle } from './page-style.ts'
 import { passkeyScript } from './passkey-script.ts'
 import type { OpenApiDocument } from './reference/document.ts'
 import { renderReference } from './reference/page.ts'
+import { CONSOLE_HOME } from './return-path.ts'
 import type { App } from './server.ts'
 
 const EXAMPLE_REQUEST_ID = 'req_0b1e7c52a0f94f5f8d6a1c7f2f1f4a31'
@@ -35,7 +36,10 @@ export function docsRoutes(app: App, documentation: Documentation, public_url: s
   const script = once(() => passkeyScript)
   const document = once(() => JSON.stringify(read(documentation)))
 
-  app.get('/', page, (_request, reply) => reply.redirect('/docs'))
+  // A person wants to see their account; a program that looks around finds the reference.
+  app.get('/', page, (request, reply) =>
+    reply.redirect(wantsPage(request) ? CONSOLE_HOME : '/docs'),
+  )
   app.get('/docs', page, (request, reply) => sendCompressed(request, asPage(reply), reference()))
   app.get('/docs/errors', page, (request, reply) =>
     sendCompressed(request, asPage(reply), errors()),

@@ -2,60 +2,11 @@
 // (verdigris), system fonts, hairlines instead of boxes. The double line is the one ornament: it
 // stands in account books under a settled sum. Every text colour keeps at least 4.5:1 against the
 // ground it is used on, in both modes.
+import { readFileSync } from 'node:fs'
 import { formStyle } from './form-style.ts'
 import { referenceStyle } from './reference/style.ts'
 
-const tokens = `
-:root {
-  color-scheme: light dark;
-  --paper: #fdfcfa;
-  --sheet: #f5f3ee;
-  --ink: #17211f;
-  --ink-soft: #55615e;
-  --rule: #e3dfd6;
-  --edge: #8a938f;
-  --accent: #0b6b5b;
-  --accent-wash: #e4f0ec;
-  --on-accent: #ffffff;
-  --warn: #8a4b00;
-  --danger: #a3271d;
-  --danger-wash: #faeae7;
-  --code-paper: #13211e;
-  --code-head: #1b2b27;
-  --code-edge: #13211e;
-  --code-ink: #dbe6e2;
-  --code-soft: #9db3ad;
-  --code-key: #8edcc6;
-  --code-string: #ecd3a0;
-  --code-number: #b9c9ff;
-  --code-variable: #ffb8a1;
-  --sans: ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial,
-    "Liberation Sans", sans-serif;
-  --mono: ui-monospace, "SF Mono", SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono",
-    "Liberation Mono", monospace;
-  --bar: 3.5rem;
-  --round: 6px;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --paper: #0f1514;
-    --sheet: #171f1d;
-    --ink: #e3eae8;
-    --ink-soft: #9fafaa;
-    --rule: #2a3532;
-    --edge: #6d7c77;
-    --accent: #65cdb5;
-    --accent-wash: #14302a;
-    --on-accent: #08211c;
-    --warn: #e5b065;
-    --danger: #f4968a;
-    --danger-wash: #351a17;
-    --code-paper: #161f1d;
-    --code-head: #1c2725;
-    --code-edge: #2a3532;
-  }
-}
-`
+const tokens = readFileSync(new URL('./tokens.css', import.meta.url), 'utf8')
 
 const base = `
 *, *::before, *::after { box-sizing: border-box; }

@@ -10,6 +10,7 @@ import { clientOf } from '../accounts/sessions.ts'
 import { askStepUp, type StepUpProof, stepUp } from '../accounts/step-up.ts'
 import { sessionOf } from '../http/access.ts'
 import { sendFormPage } from '../http/page.ts'
+import { readReturnPath } from '../http/return-path.ts'
 import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
 import { proveForm } from './consent.ts'
@@ -153,6 +154,8 @@ function readStepUpProof(body: unknown): { field: string; proof: StepUpProof } {
 function wayBack(request: FastifyRequest): string {
   const query = carriedQuery(request)
   const parameters = new URLSearchParams(query)
+  const return_path = readReturnPath(parameters.get('return_to'))
+  if (return_path !== undefined) return return_path
   if (parameters.has('client_id')) return `/oauth/authorize?${query}`
   return WAYS_BACK.get(parameters.get('for') ?? '') ?? '/oauth/connections'
 }

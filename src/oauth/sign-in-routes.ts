@@ -1,5 +1,5 @@
-// /oauth/login and /oauth/register: the pages for people who are not signed in. They carry the authorize query
-// along and always lead back to a fixed address, so there is nowhere else they could be made to lead.
+// /oauth/login and /oauth/register: the pages for people who are not signed in. They carry the authorize query, or
+// the console's page as `return_to`, along; there is nowhere else they could be made to lead.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AccountParts, type LoggedIn, login, register } from '../accounts/accounts.ts'
@@ -14,6 +14,7 @@ import {
 import { html } from '../http/html.ts'
 import { renderNotice, sendFormPage } from '../http/page.ts'
 import type { LimitName } from '../http/rate-limit.ts'
+import { readReturnPath } from '../http/return-path.ts'
 import type { App } from '../http/server.ts'
 import { readSessionCookie, setDeviceCookie, setSessionCookie } from '../http/session-cookie.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -139,8 +140,14 @@ export async function openSessionOnPage(
     secure: parts.secure_cookies,
   })
   setDeviceCookie(reply, { token: opened.device_token, secure: parts.secure_cookies })
-  const query = carriedQuery(request)
-  return reply.redirect(query === '' ? '/oauth/connections' : `/oauth/authorize?${query}`, 303)
+  return reply.redirect(wayOn(carriedQuery(request)), 303)
+}
+
+/** After signing in: back to the console's page, to the app that asked, or to the connections. */
+export function wayOn(query: string): string {
+  const return_path = readReturnPath(new URLSearchParams(query).get('return_to'))
+  if (return_path !== undefined) return return_path
+  return query === '' ? '/oauth/connections' : `/oauth/authorize?${query}`
 }
 
 function forgotPasswordRoute(app: App, parts: SignInParts): void {

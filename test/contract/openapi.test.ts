@@ -71,7 +71,16 @@ test('the document is valid OpenAPI 3.1', async () => {
 
 test('every route that exists is in it, and nothing else', () => {
   const assets = ['/assets/style.css', '/assets/passkey.js']
-  const pages = ['/', '/docs', '/docs/errors', '/openapi.json', ...assets, ...MAIL_PAGES]
+  const consoles = ['/console', '/console/*', '/console/assets/{name}']
+  const pages = [
+    '/',
+    '/docs',
+    '/docs/errors',
+    '/openapi.json',
+    ...assets,
+    ...consoles,
+    ...MAIL_PAGES,
+  ]
   // Read from the source, not from the application: a route that hides itself is found too.
   const declared = globSync('src/**/*routes.ts').flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/app\.(get|post|put|patch|delete)\(\s*'([^']+)'/g)].map(

@@ -1,0 +1,7 @@
+// /account/sessions
+
+import { PageHead } from '../../ui/page-head.tsx'
+
+export default function AccountSessionsPage() {
+  return <PageHead title="Sessions" />
+}

@@ -1,0 +1,7 @@
+// /apps/:id
+
+import { PageHead } from '../../ui/page-head.tsx'
+
+export default function AppsAppPage() {
+  return <PageHead title="App" />
+}

@@ -1,0 +1,7 @@
+// /apps
+
+import { PageHead } from '../ui/page-head.tsx'
+
+export default function AppsPage() {
+  return <PageHead title="Apps" />
+}

@@ -1,0 +1,7 @@
+// /earnings
+
+import { PageHead } from '../ui/page-head.tsx'
+
+export default function EarningsPage() {
+  return <PageHead title="Earnings" />
+}

@@ -1,0 +1,7 @@
+// /operate/webhooks
+
+import { PageHead } from '../../ui/page-head.tsx'
+
+export default function OperateWebhooksPage() {
+  return <PageHead title="Webhook health" />
+}

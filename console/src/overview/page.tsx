@@ -1,0 +1,7 @@
+// /
+
+import { PageHead } from '../ui/page-head.tsx'
+
+export default function OverviewPage() {
+  return <PageHead title="Overview" />
+}

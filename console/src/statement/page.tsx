@@ -1,0 +1,7 @@
+// /statement
+
+import { PageHead } from '../ui/page-head.tsx'
+
+export default function StatementPage() {
+  return <PageHead title="Statement" />
+}

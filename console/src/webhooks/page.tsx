@@ -1,0 +1,7 @@
+// /webhooks
+
+import { PageHead } from '../ui/page-head.tsx'
+
+export default function WebhooksPage() {
+  return <PageHead title="Webhooks" />
+}

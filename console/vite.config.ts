@@ -1,0 +1,23 @@
+// How the console is built, and how it runs with hot reload beside a gateway (scripts/dev.ts).
+
+import react from '@vitejs/plugin-react'
+import { defineConfig, type ProxyOptions } from 'vite'
+
+const GATEWAY = process.env['SVC_GATEWAY'] ?? 'http://localhost:8080'
+
+/** The gateway refuses writes that a page of another origin asks for; here it is the same page. */
+const gateway: ProxyOptions = { target: GATEWAY, headers: { origin: GATEWAY } }
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/console/',
+  plugins: [react()],
+  build: {
+    // Browsers that know `light-dark()`, nesting and popovers, so that none of them is rewritten.
+    target: ['chrome125', 'firefox128', 'safari18'],
+    manifest: true,
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+  },
+  server: { port: 5173, proxy: { '^/(?!console/)': gateway } },
+})
