@@ -1,7 +1,7 @@
 // In sandbox mode, providers without a credential are played by stand-ins in a process of their own: the product
 // speaks to them over HTTP like to the real ones, and shares no code with them.
 
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -67,8 +67,7 @@ export async function startSandboxProcess(config: Config, log: Log): Promise<Wit
   const died = once(child, 'exit').then(() => {
     throw new Error('the sandbox ended before it was ready')
   })
-  const [urls]: SandboxUrls[] = await Promise.race([once(child, 'message'), died])
-  if (!urls) throw new Error('the sandbox did not say where it is')
+  const urls = await Promise.race([readUrls(child), died])
   died.catch(() => {})
   mkdirSync(config.DATA_DIR, { recursive: true })
   writeFileSync(path.join(config.DATA_DIR, SANDBOX_ADDRESS_FILE), `${urls.stripe}\n`)
@@ -110,6 +109,15 @@ async function setUpStripe(urls: SandboxUrls, path: string, body: object): Promi
     signal: AbortSignal.timeout(SET_UP_LIMIT_MS),
   })
   if (!reply.ok) throw new Error(`the sandbox cannot be set up: ${await reply.text()}`)
+}
+
+/** Under `node --watch` a process also tells which files it has read. */
+function readUrls(child: ChildProcess): Promise<SandboxUrls> {
+  return new Promise((resolve) => {
+    child.on('message', (message: object) => {
+      if ('openai' in message) resolve(message as SandboxUrls)
+    })
+  })
 }
 
 /** The same settings as an environment, for processes that this one forks. */
