@@ -2,16 +2,19 @@
 // after the owner's reset, must not get a key for it: so writes look again once they are read.
 
 import { findActiveSession } from '../accounts/sessions.ts'
+import type { Access } from '../http/access.ts'
 import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
 import { readCredential } from './credentials.ts'
 import type { PrincipalParts } from './principal.ts'
 
+const SESSION_ACCESS: readonly Access[] = ['session', 'operator', 'public']
+
 /** Before the routes: only those that a session can write with are asked again. */
 export function addSessionRecheck(app: App, parts: PrincipalParts): void {
   app.addHook('onRoute', (route) => {
     const access = route.config?.access
-    if ((access !== 'session' && access !== 'public') || isRead(route.method)) return
+    if (access === undefined || !SESSION_ACCESS.includes(access) || isRead(route.method)) return
     route.preHandler = async (request) => {
       if (request.principal?.kind !== 'session') return
       const credential = readCredential(request)
