@@ -19,7 +19,7 @@ export async function showAccount(
   { db, clock }: Pick<OperatorParts, 'db' | 'clock'>,
   account: string,
 ): Promise<AccountView> {
-  const { id } = await requireAccount(db, account)
+  const id = isUuid(account) ? account : (await requireAccount(db, account)).id
   return (await readAccountView(db, id, clock.now())) ?? unknownAccount(account)
 }
 

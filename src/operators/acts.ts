@@ -48,7 +48,7 @@ export async function listActs(db: Queryable, limit: number): Promise<ActRow[]> 
 /** Newest first, of one operator, one kind or about one subject. */
 export async function pageActs(
   db: Queryable,
-  page: ActFilter & { cursor: string | undefined; limit: number },
+  page: ActFilter & { cursor?: string; limit: number },
 ) {
   const { cursor, limit, ...filter } = page
   const before_id = readCursor(cursor)
