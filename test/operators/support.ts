@@ -18,8 +18,11 @@ export async function makeOperator(service: TestApp) {
     assert.equal(reply.statusCode, 200, `${url}: ${reply.body}`)
     return reply.json<Body>()
   }
-  const act = (url: string, body: object, headers: Record<string, string> = {}) =>
-    service.post(url, { reason: 'a test', ...body }, { ...person.bearer, ...headers })
+  const act = (url: string, body: object, headers: Record<string, string> = {}) => {
+    // The record is in the order of its times, and the clock stands still.
+    service.clock.advance(1)
+    return service.post(url, { reason: 'a test', ...body }, { ...person.bearer, ...headers })
+  }
   return { ...person, read, act }
 }
 
