@@ -49,6 +49,7 @@ import { VERSION } from './version.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
 import { listenRoutes } from './webhooks/listen-routes.ts'
+import { webhookName } from './webhooks/names.ts'
 import { pauseWebhook, recoverWebhook } from './webhooks/operator.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
@@ -190,6 +191,7 @@ function operatorParts(parts: Parts, wakeMailSender: () => void): OperatorRouteP
       provider === 'elevenlabs'
         ? elevenlabs !== undefined
         : upstreams[provider].address !== undefined,
+    webhookName,
     pauseWebhook: (tx, act) => pauseWebhook(webhook_parts, tx, act),
     recoverWebhook: (tx, act) => recoverWebhook(webhook_parts, tx, act),
   }

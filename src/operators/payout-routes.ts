@@ -149,7 +149,7 @@ function runRoutes(app: App, parts: PayoutRouteParts): void {
         operationId: 'operator_run_payouts',
         summary: 'Pay developers now',
         description:
-          'With `dry_run` it says who is due and how much, and changes nothing: no proof and no reason is asked for. Without, it needs a fresh proof, a reason and the total of a dry run: 409 if that has changed. The answer comes before the batch is made: `GET /operator/payout-runs` says what became of it. The same `Idempotency-Key` makes it once. While another batch runs, its outcome is `already_running`, and nothing is paid.',
+          'With `dry_run` it says who is due and how much, and changes nothing: no proof and no reason is asked for. Without, it needs a fresh proof, a reason and the total of a dry run: 409 if that has changed. Transfers that are in doubt are resolved too and are not in the total. The answer comes before the batch is made: `GET /operator/payout-runs` says what became of it. The same `Idempotency-Key` makes it once. While another batch runs, its outcome is `already_running`, and nothing is paid.',
         headers: Type.Partial(IdempotencyKey),
         body: Type.Object({
           dry_run: Type.Boolean({ examples: [true] }),
@@ -169,7 +169,8 @@ function runRoutes(app: App, parts: PayoutRouteParts): void {
       const { dry_run, expected_total_cents, reason } = request.body
       const run_parts = { ...parts, stripe: requireStripe(parts) }
       if (dry_run) {
-        return { dry_run: true as const, ...(await previewBatch(run_parts, parts.clock.now())) }
+        const { developer_ids: _, ...found } = await previewBatch(run_parts, parts.clock.now())
+        return { dry_run: true as const, ...found }
       }
       const by = await actorOf(parts, request, requireGiven('reason', reason))
       const idempotency_key = request.headers['idempotency-key']

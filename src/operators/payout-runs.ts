@@ -1,4 +1,5 @@
-// Operators make a batch of payouts: first they see what it would pay, and then make it for exactly that sum.
+// Operators make a batch of payouts: first they see what it would pay, and then make it for that sum. It pays nobody who was
+// not in the sum; transfers that were in doubt are resolved beside it, as by every batch.
 
 import { type BatchOptions, type BatchParts, type BatchResult, runBatch } from '../payouts/batch.ts'
 import { beginRun, noteRun, previewBatch } from '../payouts/runs.ts'
@@ -45,15 +46,17 @@ export async function startPayoutRun(
     body: { ...wanted, reason: by.reason },
     at: now,
   }
+  let only: ReadonlySet<string> = new Set()
   const answer = await withIdempotency(parts.db, claim, async (tx) => {
-    const { total_cents, developers } = await previewBatch(parts, now)
+    const { total_cents, developers, developer_ids } = await previewBatch(parts, now)
     requireSame(BigInt(wanted.expected_total_cents), total_cents)
+    only = developer_ids
     const details = { total_cents: total_cents.toString(), developers }
     await noteStart(parts, tx, run, { ...actor, details })
     return { status: 202, body: { id: run.id, dry_run: false, total_cents, developers } }
   })
   if (answer.replayed) return { answer }
-  return { answer, begin: (signal) => finishRun(parts, run, signal) }
+  return { answer, begin: (signal) => finishRun(parts, run, { now, only, signal }) }
 }
 
 async function noteStart(
@@ -79,9 +82,9 @@ async function makeBatch(parts: RunParts, run: Run, options: BatchOptions): Prom
 }
 
 /** What it leaves undone, the next batch does. */
-async function finishRun(parts: RunParts, run: Run, signal: AbortSignal): Promise<void> {
+async function finishRun(parts: RunParts, run: Run, options: BatchOptions): Promise<void> {
   try {
-    await makeBatch(parts, run, { now: run.now, signal })
+    await makeBatch(parts, run, options)
   } catch (error) {
     parts.log.error({ alarm: 'payout', err: error, run_id: run.id }, 'an operator’s batch failed')
   }

@@ -14,7 +14,9 @@ import { listFailing, readBacklog } from './webhook-health.ts'
 export type WebhookActParts = {
   db: Db
   clock: Clock
-  /** Both throw `not_found`. False: it was off before. */
+  /** How it is called outside. */
+  webhookName(id: string): string
+  /** By that name. Both throw `not_found`. False: it was off before. */
   pauseWebhook(tx: Tx, act: { id: string; reason: string }): Promise<boolean>
   recoverWebhook(
     tx: Tx,
@@ -28,8 +30,10 @@ const Url = Type.String({
   examples: ['https://app.example/hook'],
 })
 
+const WebhookId = Type.String({ examples: ['wh_01989f2e7c1a7b3e9d7e2f6f0d1c5a10'] })
+
 const Waiting = Type.Object({
-  webhook_id: Id,
+  webhook_id: WebhookId,
   client_id: Nullable(Type.String({ description: 'Null: the webhook is gone.' })),
   developer_id: Nullable(Type.String()),
   url: Nullable(Url),
@@ -40,7 +44,7 @@ const Waiting = Type.Object({
 })
 
 const Failing = Type.Object({
-  webhook_id: Id,
+  webhook_id: WebhookId,
   client_id: Type.String(),
   developer_id: Id,
   url: Url,
@@ -64,7 +68,7 @@ const Health = Type.Object({
   failing: Type.Array(Failing, { description: 'The worst 100 of the last 24 hours.' }),
 })
 
-const Params = Type.Object({ id: Type.String() })
+const Params = Type.Object({ id: WebhookId })
 
 export function webhookHealthRoutes(app: App, parts: WebhookActParts): void {
   app.get(
@@ -82,8 +86,8 @@ export function webhookHealthRoutes(app: App, parts: WebhookActParts): void {
       const { rows, oldest_due_at, ...backlog } = await readBacklog(parts.db)
       return {
         backlog: { ...backlog, oldest_due_at: toText(oldest_due_at) },
-        waiting: rows.map(presentWaiting),
-        failing: (await listFailing(parts.db)).map(presentFailing),
+        waiting: rows.map((row) => presentWaiting(parts, row)),
+        failing: (await listFailing(parts.db)).map((row) => presentFailing(parts, row)),
       }
     },
   )
@@ -150,14 +154,18 @@ function recoverRoute(app: App, parts: WebhookActParts): void {
   )
 }
 
-function presentWaiting({ pending, due, next_due_at, ...row }: BacklogRow) {
+type Naming = Pick<WebhookActParts, 'webhookName'>
+
+function presentWaiting(names: Naming, { pending, due, next_due_at, ...row }: BacklogRow) {
   const counts = { pending: Number(pending), due: Number(due) }
-  return { ...row, ...counts, next_due_at: next_due_at.toISOString() }
+  const webhook_id = names.webhookName(row.webhook_id)
+  return { ...row, ...counts, webhook_id, next_due_at: next_due_at.toISOString() }
 }
 
-function presentFailing(row: FailingRow) {
+function presentFailing(names: Naming, row: FailingRow) {
   return {
     ...row,
+    webhook_id: names.webhookName(row.webhook_id),
     failed: Number(row.failed),
     failed_events: Number(row.failed_events),
     delivered: Number(row.delivered),

@@ -42,16 +42,20 @@ export type Preview = {
   suspended: number
   /** The first of them. */
   payouts: Omit<Payable, 'outcome'>[]
+  /** All of them. */
+  developer_ids: ReadonlySet<string>
 }
 
 /** What a batch would pay as of now. It reads every developer's sums, a page at a time. */
 export async function previewBatch(parts: BatchParts, now: Date): Promise<Preview> {
-  const preview: Preview = { total_cents: 0n, developers: 0, suspended: 0, payouts: [] }
+  const developer_ids = new Set<string>()
+  const payouts: Payable[] = []
+  let total_cents = 0n
   const onPayout = (payout: Payable) => {
-    preview.total_cents += payout.amount_cents
-    preview.developers++
-    if (preview.payouts.length < NAMED_MAX) preview.payouts.push(payout)
+    total_cents += payout.amount_cents
+    developer_ids.add(payout.developer_id)
+    if (payouts.length < NAMED_MAX) payouts.push(payout)
   }
   const { suspended } = await runBatch(parts, { now, dry_run: true, onPayout })
-  return { ...preview, suspended }
+  return { total_cents, developers: developer_ids.size, suspended, payouts, developer_ids }
 }

@@ -1,13 +1,13 @@
-// What an operator does to somebody's webhook, in the transaction that records it.
+// What an operator does to somebody's webhook, by its name outside, in the transaction that records it.
 
 import { queueNotice } from '../accounts/notices.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { InvalidationFeed } from '../platform/invalidation.ts'
-import { isUuid } from '../platform/tokens.ts'
 import { RECOVER_MAX, requireActive } from './deliveries.ts'
 import { markFailedForRedelivery } from './log-store.ts'
+import { idOf } from './names.ts'
 import { type ForeignWebhook, findAnyWebhook, switchOff } from './store.ts'
 
 export type WebhookActParts = {
@@ -53,7 +53,7 @@ export async function recoverWebhook(
 }
 
 async function requireWebhook(tx: Tx, id: string): Promise<ForeignWebhook> {
-  const webhook = isUuid(id) ? await findAnyWebhook(tx, id) : undefined
+  const webhook = await findAnyWebhook(tx, idOf('wh', id))
   if (webhook) return webhook
   throw new ApiError('not_found', { message: 'There is no such webhook.' })
 }
