@@ -7,7 +7,6 @@ import { deviceDigestOf } from '../accounts/sign-in/known-devices.ts'
 import { requireNotSuspended } from '../accounts/suspension.ts'
 import {
   type KeyPrincipal,
-  type Principal,
   type RoutePolicy,
   type SessionPrincipal,
   type TokenPrincipal,
@@ -22,13 +21,14 @@ import {
   type Slot,
   setLimitHeaders,
 } from '../http/rate-limit.ts'
-import { type App, unknownAddress } from '../http/server.ts'
+import type { App } from '../http/server.ts'
 import { isCrossSite } from '../http/session-cookie.ts'
 import type { LastUsed } from '../keys/last-used.ts'
 import { isAllowedFrom, requireWithin } from '../keys/restrictions.ts'
 import { insufficientScope } from '../oauth/scopes.ts'
 import { ApiError } from '../platform/errors.ts'
 import { type Credential, readCredential } from './credentials.ts'
+import { answerUnknown, isOperator } from './operator-door.ts'
 import {
   asRefusal,
   findPrincipal,
@@ -68,18 +68,6 @@ export function addAuthentication(app: App, parts: AccessParts): void {
     done()
     return undefined
   })
-}
-
-/**
- * To everybody but operators an address of theirs is answered as one that does not exist, with the same words and after
- * the same reading of the body: a body that is not JSON is 400 at both.
- */
-function answerUnknown(
-  request: FastifyRequest,
-  _reply: FastifyReply,
-  done: (error?: Error) => void,
-) {
-  done(request.policy === UNROUTED ? unknownAddress(request) : undefined)
 }
 
 /** A request at the door. */
@@ -253,12 +241,6 @@ function requireAccess(arrival: Arrival): void {
 /** Answered whoever asks: an operator's address too, to most as one that does not exist. */
 function isOpen({ access }: RoutePolicy): boolean {
   return access === 'public' || access === 'operator'
-}
-
-function isOperator(principal: Principal | null): principal is SessionPrincipal {
-  return (
-    principal?.kind === 'session' && principal.is_operator && principal.suspended_reason === null
-  )
 }
 
 function requireScope(token: TokenPrincipal, { scope }: RoutePolicy): void {

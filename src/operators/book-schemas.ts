@@ -81,13 +81,7 @@ export const BookDescription = Type.Object({
 })
 
 export function presentBook(state: BookState, holds: Sums) {
-  const checks = state.checks.map(({ totals: _, ...check }) => ({
-    ...check,
-    checked_at: check.checked_at.toISOString(),
-    checked: Number(check.checked),
-    differences: Number(check.differences),
-    ok: check.differences === 0n,
-  }))
+  const checks = state.checks.map(presentCheck)
   return {
     ok: checks.length === 0 ? null : checks.every((check) => check.ok),
     checks,
@@ -99,6 +93,19 @@ export function presentBook(state: BookState, holds: Sums) {
     accounts: accountsOf(state),
     wallets_below_zero: state.wallets_below_zero,
     holds: presentHolds(holds),
+  }
+}
+
+function presentCheck(check: BookState['checks'][number]) {
+  const { part, duration_ms, found } = check
+  return {
+    part,
+    ok: check.differences === 0n,
+    checked_at: check.checked_at.toISOString(),
+    duration_ms,
+    checked: Number(check.checked),
+    differences: Number(check.differences),
+    found,
   }
 }
 
