@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DAY, earn, makeDeveloper, standInAt } from '../payouts/support.ts'
+import { batch, DAY, earn, makeDeveloper, payoutsOf, standInAt } from '../payouts/support.ts'
 import { createApp } from '../support/app.ts'
 import { sql } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -113,13 +113,35 @@ test('the run pays that sum once, however often it is asked for, and its outcome
   assert.deepEqual([paid?.cents, paid?.count], ['2700', '2'])
 })
 
+test('a run pays nobody who was not in the dry run, though another batch would', async () => {
+  const known = await due(20_000_000n)
+  const unknown = await due(30_000_000n)
+  // The processor would say that they can be paid; we have not looked for long.
+  await sql(
+    service.database_url,
+    'update payout_account set payouts_enabled = false, mirrored_at = null where developer_id = $1',
+    [unknown],
+  )
+  const { total_cents } = await dryRun()
+  assert.equal(total_cents, 1_800)
+  const { id } = (await run(total_cents, 'only')).json<{ id: string }>()
+  const { paid_cents } = await outcomeOf(id)
+  assert.equal(paid_cents, 1_800)
+  const statuses = async (developer: string) =>
+    (await payoutsOf(parts.db, developer)).map(({ status }) => status)
+  assert.deepEqual([await statuses(known), await statuses(unknown)], [['paid'], []])
+  const { database_url } = service
+  await batch({ db: parts.db, database_url, stand_in }, { now: clock.now() })
+  assert.deepEqual(await statuses(unknown), ['paid'])
+})
+
 test('payouts are listed newest first and by status, those in doubt too', async () => {
   const all = (
     await readAll<{ id: string; status: string }>(operator, '/operator/payouts', 1)
   ).flat()
   assert.deepEqual(
     all.map(({ status }) => status),
-    ['paid', 'paid'],
+    ['paid', 'paid', 'paid', 'paid'],
   )
   const first = all.at(-1)?.id
   await sql(service.database_url, `update payout set status = 'pending' where id = $1`, [first])
