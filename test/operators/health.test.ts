@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { foldUsage } from '../../src/usage/jobs.ts'
+import { foldUsage, usageJobs } from '../../src/usage/jobs.ts'
 import { sql } from '../support/database.ts'
 import { createWebhookService } from '../support/webhooks.ts'
 import { actsOf, makeOperator } from './support.ts'
@@ -81,6 +81,28 @@ test('the overview counts the calls of everybody, before and after they are fold
   const next_day = await visitor.read<Overview>('/operator/overview')
   assert.equal(next_day.traffic.day.requests, 0)
   clock.advance(-27 * 3_600_000)
+})
+
+test('the sums of the service are forgotten after 90 days, and those of accounts are not', async () => {
+  await sql(
+    database_url,
+    `insert into usage_hour
+     select (jsonb_populate_record(h, '{"hour": "2020-01-01T00:00:00Z"}')).* from usage_hour h`,
+  )
+  const count = async (owner: string) =>
+    (await sql(database_url, `select from usage_hour where hour < '2021-01-01' and ${owner}`))
+      .length
+  const nil = '00000000-0000-0000-0000-000000000000'
+  const of_accounts = await count(`owner_id <> '${nil}'`)
+  assert.ok(of_accounts > 0 && (await count(`owner_id = '${nil}'`)) > 0)
+  const job = usageJobs({ ...parts, wakeMailSender: () => {} }).find(
+    ({ name }) => name === 'usage.forget_failed_calls',
+  )
+  await job?.run(new AbortController().signal)
+  assert.equal(await count(`owner_id = '${nil}'`), 0)
+  assert.equal(await count(`owner_id <> '${nil}'`), of_accounts)
+  const { traffic } = await operator.read<Overview>('/operator/overview')
+  assert.equal(traffic.day.requests, 3)
 })
 
 test('the overview says which program and which process answers, and what waits', async () => {
