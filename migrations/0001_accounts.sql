@@ -23,6 +23,8 @@ create table account (
   constraint account_email_is_unique unique (email_key),
   constraint account_low_balance_is_positive check (low_balance_credits between 1 and 9007199254740991)
 );
+-- By the beginning of an address, whatever the server's locale sorts by.
+create index account_by_email on account (email_key collate "C");
 create index account_by_closing on account (closes_at) where closes_at is not null;
 
 create table session (

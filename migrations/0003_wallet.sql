@@ -532,6 +532,19 @@ create table ledger_turn (
 );
 insert into ledger_turn (job, turn, taken_at) values ('audit', 0, '-infinity');
 
+-- What the last check of each part of the book has found: a bucket, what spans them (book), or everything (all). One row for
+-- each part, so the table stays as small as it is.
+create table ledger_check (
+  part text primary key,
+  checked_at timestamptz not null,
+  duration_ms integer not null,
+  checked bigint not null,
+  differences bigint not null,
+  -- The proofs that differ, and with what spans buckets the total of each account.
+  found jsonb not null,
+  totals jsonb
+) with (fillfactor = 50);
+
 -- Who was given the credits for a verified address. Kept for ever: the posting itself may be in an archive.
 create table verified_grant (
   granted_at timestamptz not null,

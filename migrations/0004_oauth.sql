@@ -36,6 +36,8 @@ create table app (
   constraint app_markup_is_a_share check (markup_bps between 0 and 10000)
 );
 create index app_by_developer on app (developer_id, id desc);
+-- By the beginning of a name.
+create index app_by_name on app (lower(name) collate "C", id);
 
 -- A key bound to an app is bound to one of its owner's, and goes with it.
 create unique index app_of_developer on app (developer_id, client_id);

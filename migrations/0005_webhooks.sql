@@ -112,3 +112,4 @@ create table webhook_stat (
   primary key (webhook_id, half_hour)
 ) with (fillfactor = 50);
 create index webhook_stat_by_age on webhook_stat (half_hour);
+create index webhook_stat_failing on webhook_stat (half_hour desc, webhook_id) where failed > 0;

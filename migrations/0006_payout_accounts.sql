@@ -110,6 +110,7 @@ create table topup_dispute (
     taken_promotional between 0 and greatest(frozen_credits, taken_credits))
 );
 create index topup_dispute_by_topup on topup_dispute (topup_id);
+create index topup_dispute_by_account on topup_dispute (account_id);
 
 create table auto_topup (
   account_id uuid primary key references account (id) on delete cascade,

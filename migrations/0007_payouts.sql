@@ -45,6 +45,7 @@ create table payout (
   constraint payout_is_paid_by_a_transfer check (status <> 'paid' or stripe_transfer_id is not null),
   constraint payout_key_is_unique unique (idempotency_key)
 );
+create index payout_by_status on payout (status, id);
 create index payout_by_developer on payout (developer_id, id);
 create unique index payout_is_pending_once on payout (developer_id) where status = 'pending';
 create unique index payout_by_transfer on payout (stripe_transfer_id) where stripe_transfer_id is not null;
@@ -105,10 +106,18 @@ create table earning_day (
   primary key (developer_id, day, client_id)
 ) with (fillfactor = 70);
 
--- The daily batches that the worker made. One that did not end is made again.
+-- The batches that were made: once a day by the worker, which makes one that did not end again, and by operators.
 create table payout_run (
   started_at timestamptz not null,
   ended_at timestamptz,
-  day date primary key,
-  outcome text
+  paid_cents bigint,
+  paid integer,
+  failed integer,
+  pending integer,
+  -- Null: an operator's.
+  day date unique,
+  id uuid primary key,
+  started_by text,
+  outcome text,
+  constraint payout_run_is_somebodys check ((day is null) = (started_by is not null))
 );

@@ -25,6 +25,8 @@ create type usage_fact as (
 -- Calls with an external user are in it twice, so that whoever does not ask by user adds up no row for each of them:
 -- grain 0 has calls without one, 1 those with one together, 2 those of each user. 0 and 1 are all calls, and so are 0 and 2.
 -- Grains 3, 4 and 5 are the same by the day, whose beginning `hour` then is: a year of days is read as fast as two weeks of hours.
+-- Grain 6 is the whole service by the hour, for operators: its owner is the nil id, and it has neither keys, apps nor
+-- users.
 create table usage_hour (
   hour timestamptz not null,
   credits bigint not null,

@@ -37,6 +37,7 @@ import { securityPages } from './oauth/security-routes.ts'
 import { sessionPageRoutes } from './oauth/session-page-routes.ts'
 import { signInRoutes } from './oauth/sign-in-routes.ts'
 import { readOpenEarnings } from './open-earnings.ts'
+import { type OperatorRouteParts, operatorRoutes } from './operators/routes.ts'
 import { payoutAccountRoutes } from './payouts/account-routes.ts'
 import { earningsRoutes } from './payouts/earnings-routes.ts'
 import { payoutEventHandlers } from './payouts/event-handlers.ts'
@@ -47,9 +48,12 @@ import { topupRoutes } from './topups/routes.ts'
 import { accountRoutes } from './usage/account-routes.ts'
 import { callRoutes } from './usage/call-routes.ts'
 import { usageRoutes } from './usage/routes.ts'
+import { VERSION } from './version.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
 import { listenRoutes } from './webhooks/listen-routes.ts'
+import { webhookName } from './webhooks/names.ts'
+import { pauseWebhook, recoverWebhook } from './webhooks/operator.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
 export type AppOptions = {
@@ -94,6 +98,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   callRoutes(app, parts)
   earningsRoutes(app, parts)
   catalogRoutes(app, parts)
+  operatorRoutes(app, operatorParts(parts, account_parts.wakeMailSender))
   const gateway_parts = { ...parts, public_url, ledger: () => parts.call_ledger }
   gatewayRoutes(app, gateway_parts)
   audioRoutes(app, gateway_parts)
@@ -176,6 +181,32 @@ function moneyRoutes(app: App, parts: Parts, wakeMailSender: () => void): void {
   })
 }
 
+/** What the pages of operators need of folders that `operators` does not import. */
+function operatorParts(parts: Parts, wakeMailSender: () => void): OperatorRouteParts {
+  const { config, upstreams, elevenlabs, model_watch } = parts
+  const webhook_parts = { ...parts, wakeSenders: parts.delivery_wake.wake, wakeMailSender }
+  return {
+    ...parts,
+    about: { role: config.ROLE, mode: config.SVC_MODE, version: VERSION },
+    service_fee_percent: config.SERVICE_FEE_PERCENT / 100,
+    readWarnings: warningsOf(parts),
+    findings: () => model_watch.findings(),
+    hasKey: (provider) =>
+      provider === 'elevenlabs'
+        ? elevenlabs !== undefined
+        : upstreams[provider].address !== undefined,
+    webhookName,
+    pauseWebhook: (tx, act) => pauseWebhook(webhook_parts, tx, act),
+    recoverWebhook: (tx, act) => recoverWebhook(webhook_parts, tx, act),
+  }
+}
+
+/** Settings that are dangerous, and what the watch on models has found. */
+function warningsOf({ config, model_watch }: Parts): () => string[] {
+  const setting_warnings = settingWarnings(config)
+  return () => [...setting_warnings, ...model_watch.warnings()]
+}
+
 /** What a process without the API serves. */
 export async function buildProbes(parts: Parts, options: AppOptions): Promise<App> {
   const { app, routes } = await openApp(parts, options)
@@ -200,13 +231,12 @@ async function openApp(parts: Parts, options: AppOptions) {
   addAuthentication(app, { ...parts, public_url })
   addSessionRecheck(app, parts)
   const readMetrics = options.readMetrics ?? (() => metrics.registry.metrics())
-  const setting_warnings = settingWarnings(config)
   healthRoutes(app, {
     ...parts,
     metrics_token: config.METRICS_TOKEN,
     behind_proxy: config.TRUST_PROXY.length > 0,
     readMetrics,
-    readWarnings: () => [...setting_warnings, ...parts.model_watch.warnings()],
+    readWarnings: warningsOf(parts),
   })
   return { app, routes }
 }

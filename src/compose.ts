@@ -27,6 +27,7 @@ import { CredentialCache } from './platform/credential-cache.ts'
 import { Db } from './platform/db.ts'
 import { createHttpClient, type HttpClient } from './platform/http-client.ts'
 import { type Forgetful, InvalidationFeed } from './platform/invalidation.ts'
+import { JobRuns } from './platform/job-runs.ts'
 import type { Log } from './platform/log.ts'
 import { createMailer, type Mailer } from './platform/mail.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
@@ -103,6 +104,7 @@ export function compose(options: ComposeOptions) {
     last_seen: new LastSeen({ idle_minutes: config.SESSION_IDLE_MINUTES }),
     link_uses: new LinkUses(),
     lifecycle: createLifecycle(),
+    job_runs: new JobRuns(),
     mailer: composeMailer(config),
   }
 }

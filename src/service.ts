@@ -76,7 +76,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   if (!cluster.isWorker) for (const warning of settingWarnings(config)) log.warn(warning)
   const worker = new Worker({
     log,
-    observe: (job, outcome, seconds) => parts.metrics.jobs.labels(job, outcome).observe(seconds),
+    observe: (job, outcome, seconds) => {
+      parts.metrics.jobs.labels(job, outcome).observe(seconds)
+      parts.job_runs.note(job, { outcome, seconds, ended_at: parts.clock.now() })
+    },
   })
   const shareMetrics = parent?.shareMetrics ?? (cluster.isWorker ? metricsOfChild : ownMetrics)
   const shared_metrics = shareMetrics(parts.metrics.registry)

@@ -5,7 +5,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientOf } from '../accounts/client.ts'
 import { deviceDigestOf } from '../accounts/sign-in/known-devices.ts'
 import { requireNotSuspended } from '../accounts/suspension.ts'
-import type { KeyPrincipal, RoutePolicy, TokenPrincipal } from '../http/access.ts'
+import {
+  type KeyPrincipal,
+  type RoutePolicy,
+  type SessionPrincipal,
+  type TokenPrincipal,
+  UNROUTED,
+} from '../http/access.ts'
 import type { Lifecycle } from '../http/lifecycle.ts'
 import type { Lookups } from '../http/lookups.ts'
 import {
@@ -22,6 +28,7 @@ import { isAllowedFrom, requireWithin } from '../keys/restrictions.ts'
 import { insufficientScope } from '../oauth/scopes.ts'
 import { ApiError } from '../platform/errors.ts'
 import { type Credential, readCredential } from './credentials.ts'
+import { answerUnknown, isOperator } from './operator-door.ts'
 import {
   asRefusal,
   findPrincipal,
@@ -45,6 +52,9 @@ export function addAuthentication(app: App, parts: AccessParts): void {
   const public_origin = new URL(parts.public_url).origin
   app.decorateRequest('principal', null)
   app.decorateRequest('user_token', null)
+  app.addHook('onRoute', (route) => {
+    if (route.config?.access === 'operator') route.preValidation = answerUnknown
+  })
   app.addHook('onRequest', (request, reply, done) => {
     const { policy } = request
     if (!policy.while_starting) refuseWhileStarting(parts.lifecycle)
@@ -108,7 +118,7 @@ async function admit(parts: AccessParts, arrival: Arrival): Promise<void> {
   request.principal = principal instanceof ApiError ? null : unexpired(parts, principal)
   // Counted before anything is refused, also where the credential leads to nobody any more.
   await countRequest(parts.limits, arrival)
-  if (principal instanceof ApiError && policy.access !== 'public') throw principal
+  if (principal instanceof ApiError && !isOpen(policy)) throw principal
   requireAccess(arrival)
   noteUse(parts, request)
   if (request.principal?.kind === 'key') {
@@ -209,7 +219,7 @@ function requireAccess(arrival: Arrival): void {
   const { policy, credential, request } = arrival
   const { principal } = request
   if (credential.kind === 'two') throw twoCredentials()
-  if (principal && policy.access !== 'public') requireNotSuspended(principal)
+  if (principal && !isOpen(policy)) requireNotSuspended(principal)
   switch (policy.access) {
     case 'public':
       return
@@ -228,15 +238,24 @@ function requireAccess(arrival: Arrival): void {
       if (principal) return
       throw credential.kind === 'token' ? invalidToken() : noCaller()
     case 'session':
-      requireSession(arrival)
+      return requireSession(arrival)
+    case 'operator':
+      if (isOperator(principal)) refuseCrossSite(arrival, principal)
+      else request.policy = UNROUTED
   }
+}
+
+/** Answered whoever asks: an operator's address too, to most as one that does not exist. */
+function isOpen({ access }: RoutePolicy): boolean {
+  return access === 'public' || access === 'operator'
 }
 
 function requireScope(token: TokenPrincipal, { scope }: RoutePolicy): void {
   if (scope !== undefined && !token.scopes.includes(scope)) throw insufficientScope(scope)
 }
 
-function requireSession({ request, policy, public_origin }: Arrival): void {
+function requireSession(arrival: Arrival): void {
+  const { request, policy } = arrival
   const { principal } = request
   const takes_it = principal?.kind === 'session' && (principal.by_cookie || !policy.cookie_only)
   if (!takes_it) {
@@ -246,7 +265,14 @@ function requireSession({ request, policy, public_origin }: Arrival): void {
         : 'Send a session token (sess_…) from POST /auth/login as bearer.',
     })
   }
-  if (principal.by_cookie && !isRead(request) && isCrossSite(request, public_origin)) {
+  refuseCrossSite(arrival, principal)
+}
+
+function refuseCrossSite(
+  { request, public_origin }: Arrival,
+  { by_cookie }: SessionPrincipal,
+): void {
+  if (by_cookie && !isRead(request) && isCrossSite(request, public_origin)) {
     throw new ApiError('forbidden', {
       message: 'This was asked for by a page of another site.',
     })

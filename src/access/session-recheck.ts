@@ -3,16 +3,19 @@
 
 import type { FastifyRequest } from 'fastify'
 import { findActiveSession } from '../accounts/sessions.ts'
+import type { Access } from '../http/access.ts'
 import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
 import { readCredential } from './credentials.ts'
 import type { PrincipalParts } from './principal.ts'
 
+const SESSION_ACCESS: readonly Access[] = ['session', 'operator', 'public']
+
 /** Before the routes: only those that a session can write with are asked again. */
 export function addSessionRecheck(app: App, parts: PrincipalParts): void {
   app.addHook('onRoute', (route) => {
     const access = route.config?.access
-    if ((access !== 'session' && access !== 'public') || isRead(route.method)) return
+    if (access === undefined || !SESSION_ACCESS.includes(access) || isRead(route.method)) return
     route.preHandler = [
       (request: FastifyRequest) => requireLivingSession(request, parts),
       ...[route.preHandler ?? []].flat(),

@@ -234,8 +234,18 @@ export async function readUser(db: Db, account_id: string): Promise<User> {
   return await describeUser(db, await requireAccount(db, account_id))
 }
 
-export async function findAccountOfEmail(db: Db, email: string): Promise<AccountRow | undefined> {
+export async function findAccountOfEmail(
+  db: Queryable,
+  email: string,
+): Promise<AccountRow | undefined> {
   return await findAccountByEmail(db, emailKey(email))
+}
+
+export async function findAccountOfId(
+  db: Queryable,
+  account_id: string,
+): Promise<AccountRow | undefined> {
+  return await findAccount(db, account_id)
 }
 
 export async function requireAccount(db: Queryable, account_id: string): Promise<AccountRow> {

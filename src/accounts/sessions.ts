@@ -233,6 +233,7 @@ async function readSession(db: Db, token: string) {
     last_seen_at: row.last_seen_at,
     suspended_reason: row.suspended_reason,
     has_second_factor: row.has_second_factor,
+    is_operator: row.is_operator,
   }
   return { value, tags: [`session:${row.id}`, `account:${row.account_id}`] }
 }

@@ -105,9 +105,10 @@ const FIND_SESSION = statement<{
   last_seen_at: Date
   suspended_reason: string | null
   has_second_factor: boolean
+  is_operator: boolean
 }>(
   'accounts.find_session',
-  `select s.id, s.account_id, s.expires_at, s.proved_at, s.last_seen_at, a.suspended_reason,
+  `select s.id, s.account_id, s.expires_at, s.proved_at, s.last_seen_at, a.suspended_reason, a.is_operator,
      exists (select from factor f where f.account_id = s.account_id) as has_second_factor
    from session s
    join account a on a.id = s.account_id

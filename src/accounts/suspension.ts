@@ -53,11 +53,13 @@ export async function resumeAccount(
   return true
 }
 
-/** False if it was so before. */
+/** False if it was so before. Sessions that are open are those of an operator, or not, within a second. */
 export async function changeOperator(
+  { feed }: Pick<SuspensionParts, 'feed'>,
   tx: Tx,
-  account_id: string,
-  is_operator: boolean,
+  act: { account_id: string; is_operator: boolean },
 ): Promise<boolean> {
-  return await setOperator(tx, account_id, is_operator)
+  if (!(await setOperator(tx, act.account_id, act.is_operator))) return false
+  await feed.invalidate(tx, [`account:${act.account_id}`])
+  return true
 }

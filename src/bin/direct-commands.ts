@@ -1,13 +1,11 @@
 // `svc migrate`, `svc key-limit` and `svc grant`: commands without commands of their own.
 
-import { findAccountOfEmail } from '../accounts/accounts.ts'
-import { changeKeyLimit } from '../keys/keys.ts'
-import { recordAct } from '../operators/acts.ts'
-import { ApiError } from '../platform/errors.ts'
+import { requireAccount } from '../operators/accounts.ts'
+import { giveCredits } from '../operators/grants.ts'
+import { limitKey } from '../operators/keys.ts'
 import { migrate } from '../platform/migrate.ts'
 import { isUuid } from '../platform/tokens.ts'
 import { bucketOf, mintWalletId } from '../wallet/bucket.ts'
-import { grantCredits } from '../wallet/postings.ts'
 import type { WithParts } from './ledger-commands.ts'
 import { systemUser } from './operator-commands.ts'
 import { UsageError } from './usage-error.ts'
@@ -29,11 +27,7 @@ export async function runKeyLimit(
   if (id === undefined || per_minute === undefined) throw new UsageError('two arguments are needed')
   const limit = requireInteger(per_minute, { min: 1, max: LIMIT_MAX })
   await withParts(async (parts) => {
-    const act = { who: systemUser(), act: 'key-limit', subject: id, details: { limit } }
-    const { name } = await parts.db.transaction(async (tx) => {
-      await recordAct(parts.clock, tx, act)
-      return await changeKeyLimit(parts, tx, { id, per_minute: limit })
-    })
+    const { name } = await limitKey(parts, { id, per_minute: limit }, { who: systemUser() })
     print(`key ${id} (${name}): ${limit} requests a minute`)
   })
 }
@@ -49,21 +43,15 @@ export async function runGrant(
   if (email === undefined || credits === undefined) throw new UsageError('two arguments are needed')
   const amount = BigInt(requireInteger(credits, { min: 1, max: Number.MAX_SAFE_INTEGER }))
   await withParts(async (parts) => {
-    const account = await findAccountOfEmail(parts.db, email)
-    if (!account) throw new ApiError('user_not_found', { message: `There is no account ${email}.` })
+    const account = await requireAccount(parts.db, email)
     const id = grant_id ?? mintWalletId(account.id, parts.clock.now())
     requireGrantId(id, account.id)
     // Said first: whoever is cut off can repeat it without giving twice.
     print(`grant ${id}`)
-    const description = 'Granted by the operator'
-    const is_paid = given['paid'] === true
-    const grant = { id, account_id: account.id, amount, is_paid, description }
-    const details = { grant_id: id, credits: amount.toString(), is_paid }
-    const posted = await parts.db.transaction(async (tx) => {
-      const act = { who: systemUser(), act: 'grant', subject: email, details }
-      await recordAct(parts.clock, tx, act)
-      return await grantCredits(tx, grant)
-    })
+    const grant = { id, account, amount, is_paid: given['paid'] === true }
+    const posted = await parts.db.transaction((tx) =>
+      giveCredits(parts, tx, grant, { who: systemUser() }),
+    )
     print(`${email}: ${posted.balance_before} + ${amount} = ${posted.balance_after} credits`)
   })
 }

@@ -2,9 +2,10 @@
 
 import path from 'node:path'
 import type { Parts } from '../compose.ts'
+import { checkBook } from '../operators/book-check.ts'
 import { checkPayouts } from '../payouts/check.ts'
 import { ArchiveFault, archiveMonth, findManifests, verifyArchive } from '../wallet/archive.ts'
-import { checkLedger, type Proof, reportOf } from '../wallet/check.ts'
+import { type Proof, reportOf } from '../wallet/check.ts'
 import { isMonth } from '../wallet/months.ts'
 import { type Progress, replayLedger } from '../wallet/replay.ts'
 import { sealMonths } from '../wallet/seal.ts'
@@ -64,8 +65,9 @@ export async function runLedgerCommand(
 }
 
 async function check(parts: Parts, from_the_beginning: boolean): Promise<void> {
-  const book = from_the_beginning ? await replay(parts) : await checkLedger(parts.db)
-  const report = reportOf([...book.proofs, ...(await checkPayouts(parts.db)).proofs])
+  const report = from_the_beginning
+    ? reportOf([...(await replay(parts)).proofs, ...(await checkPayouts(parts.db)).proofs])
+    : await checkBook(parts)
   for (const proof of report.proofs) print(describeProof(proof))
   print(report.ok ? 'the book is right' : 'THE BOOK IS WRONG')
   if (!report.ok) process.exitCode = 1

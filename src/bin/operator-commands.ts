@@ -1,15 +1,8 @@
 // `svc account …`, `svc app …`, `svc operator …`: what operators see and do. Every act is recorded, with who and why.
 
 import { userInfo } from 'node:os'
-import {
-  type By,
-  endSessions,
-  resume,
-  setOperator,
-  showAccount,
-  suspend,
-} from '../operators/accounts.ts'
-import { type ActRow, listActs } from '../operators/acts.ts'
+import { endSessions, resume, setOperator, showAccount, suspend } from '../operators/accounts.ts'
+import { type ActRow, type By, listActs } from '../operators/acts.ts'
 import { resumeClient, suspendClient } from '../operators/apps.ts'
 import { readArguments } from './arguments.ts'
 import type { WithParts } from './ledger-commands.ts'
@@ -193,7 +186,7 @@ function inOneLine(text: string): string {
 function printFields(fields: object): void {
   for (const [name, value] of Object.entries(fields)) {
     const shown = value instanceof Date ? value.toISOString() : String(value ?? '-')
-    print(inOneLine(`${name.padEnd(18)} ${shown}`))
+    print(inOneLine(`${name.padEnd(19)} ${shown}`))
   }
 }
 

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { findAccountOfEmail } from '../accounts/accounts.ts'
 import type { Parts } from '../compose.ts'
 import { recordAct } from '../operators/acts.ts'
+import { runPayouts } from '../operators/payout-runs.ts'
 import { type BatchResult, type Payable, runBatch } from '../payouts/batch.ts'
 import { readSummary } from '../payouts/earnings.ts'
 import { listPayouts, readPayout, unblockPayouts } from '../payouts/operator.ts'
@@ -77,14 +78,12 @@ export async function runPayoutsCommand(
 
 async function run(parts: Parts, values: Values): Promise<void> {
   const dry_run = values['dry-run'] === true
-  if (!dry_run) {
-    const act = { who: systemUser(), act: 'payouts run', subject: 'everybody who is due' }
-    await recordAct(parts.clock, parts.db, act)
-  }
-  const result = await runBatch(
-    { ...parts, stripe: requireStripe(parts) },
-    { now: readNow(parts, values), dry_run, onProgress: showProgress, onPayout: printPayout },
-  )
+  const batch_parts = { ...parts, stripe: requireStripe(parts) }
+  const now = readNow(parts, values)
+  const options = { now, dry_run, onProgress: showProgress, onPayout: printPayout }
+  const result = dry_run
+    ? await runBatch(batch_parts, options)
+    : await runPayouts(batch_parts, { who: systemUser() }, options)
   clearProgress()
   print(describeResult(result))
   if (result.status === 'stopped' || result.errors > 0) process.exitCode = 1

@@ -18,6 +18,8 @@ export const ACCESS_KINDS = [
   'token',
   /** Either of the two: whoever makes calls that cost. */
   'caller',
+  /** The session of an operator. To everybody else the address does not exist. */
+  'operator',
   /** Any credential there is; the handler says what each may see. Only for reading. */
   'anyone_known',
 ] as const
@@ -97,6 +99,7 @@ export type SessionPrincipal = {
   readonly last_seen_at: Date
   readonly suspended_reason: string | null
   readonly has_second_factor: boolean
+  readonly is_operator: boolean
   /** The cookie names the session, so the reply of a write must not be one another site asked for. */
   readonly by_cookie: boolean
 }
@@ -158,7 +161,7 @@ declare module 'fastify' {
   }
 }
 
-/** The caller of a route that declared `access: 'session'`. */
+/** The caller of a route that declared `access: 'session'` or `'operator'`. */
 export function sessionOf(request: FastifyRequest): SessionPrincipal {
   if (request.principal?.kind === 'session') return request.principal
   throw new ApiError('internal_error', {

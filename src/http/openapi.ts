@@ -60,6 +60,7 @@ const ERROR_SCHEMA_OF: Readonly<Record<Dialect, keyof typeof ERROR_SCHEMAS>> = {
 const SECURITY: Record<RoutePolicy['access'], Record<string, string[]>[]> = {
   public: [],
   session: [{ session_token: [] }, { session_cookie: [] }],
+  operator: [{ session_token: [] }, { session_cookie: [] }],
   key: [{ api_key: [] }, { api_key_header: [] }],
   token: [{ access_token: [] }],
   caller: [{ api_key: [] }, { api_key_header: [] }, { access_token: [] }],
@@ -76,6 +77,8 @@ const SECURITY: Record<RoutePolicy['access'], Record<string, string[]>[]> = {
 const TOKEN_ACCESS: readonly RoutePolicy['access'][] = ['token', 'caller', 'anyone_known']
 
 const KEY_ACCESS: readonly RoutePolicy['access'][] = ['key', 'caller', 'anyone_known']
+
+const SESSION_ACCESS: readonly RoutePolicy['access'][] = ['session', 'operator']
 
 /** Must come before the first route. Returns the list that fills up as routes are added. */
 export async function collectRoutes(app: App, public_url: string): Promise<DeclaredRoute[]> {
@@ -186,8 +189,9 @@ export function errorCodesOf(route: DeclaredRoute): ErrorCode[] {
   if (invalid !== undefined) codes.push(invalid)
   if (TOKEN_ACCESS.includes(access)) codes.push('invalid_token')
   if (scope !== undefined) codes.push('insufficient_scope')
-  if (access !== 'public' && access !== 'token') codes.push(denied ?? 'invalid_api_key')
-  if (access === 'session' && route.method !== 'GET') codes.push('forbidden')
+  if (access === 'operator') codes.push('not_found')
+  else if (access !== 'public' && access !== 'token') codes.push(denied ?? 'invalid_api_key')
+  if (SESSION_ACCESS.includes(access) && route.method !== 'GET') codes.push('forbidden')
   // A key may be limited to other endpoints and addresses.
   if (KEY_ACCESS.includes(access)) codes.push('forbidden')
   if (!unlimited) codes.push('rate_limit_exceeded')
@@ -232,6 +236,10 @@ const TAGS: [string, string][] = [
   ['Top-ups', 'Buying credits, by hand or by themselves.'],
   ['Payouts', 'Being paid what your apps earn. These take the session cookie only.'],
   ['Operations', 'For those who run the service.'],
+  [
+    'Operators',
+    'For accounts that `svc operator add` has named; to everybody else these addresses do not exist. Every write needs a proof of the last 15 minutes (`POST /auth/step-up`) and a `reason`, and is a row of `GET /operator/audit`.',
+  ],
 ]
 
 const INTRODUCTION = `One API in front of several AI providers. Every call is charged to the credit: 1,000,000 credits are $1.00, always whole numbers, never below zero.

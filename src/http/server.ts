@@ -16,7 +16,7 @@ import Fastify, {
 import { ApiError } from '../platform/errors.ts'
 import { type Log, logRequest } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { policyOf, UNROUTED } from './access.ts'
+import { policyOf, type RoutePolicy, UNROUTED } from './access.ts'
 import { createErrorHandler, renderConnectionError } from './error-handler.ts'
 import { headerFault } from './header-fault.ts'
 import { isShallowJson, tooDeep } from './json-depth.ts'
@@ -95,14 +95,18 @@ export function createHttpServer(options: HttpOptions): App {
   )
   app.setErrorHandler(createErrorHandler(options))
   app.setNotFoundHandler((request) => {
-    throw new ApiError('not_found', {
-      message: `There is no ${request.method} ${pathOf(request)}.`,
-    })
+    throw unknownAddress(request)
   })
   addParsers(app)
   addSchemaCompilers(app)
   addRequestHooks(app, options)
   return app
+}
+
+export function unknownAddress(request: FastifyRequest): ApiError {
+  return new ApiError('not_found', {
+    message: `There is no ${request.method} ${pathOf(request)}.`,
+  })
 }
 
 /** A random part for each process and a count: unique, and cheaper than random bytes for each request. */
@@ -199,18 +203,22 @@ function parseForm(text: string): Record<string, string | string[]> {
 /** Answers known addresses asked with another method: 405 and what is allowed. Call after the last route. */
 export function addMethodNotAllowed(
   app: App,
-  routes: readonly { method: string; url: string }[],
+  routes: readonly { method: string; url: string; policy: RoutePolicy }[],
 ): void {
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
   for (const url of new Set(routes.map((route) => route.url))) {
-    const allowed = routes.filter((route) => route.url === url).map((route) => route.method)
+    const there = routes.filter((route) => route.url === url)
+    const allowed = there.map((route) => route.method)
+    // What only operators may know of is not given away by its methods either.
+    const is_hidden = there.every((route) => route.policy.access === 'operator')
     const missing = methods.filter((method) => !allowed.includes(method))
     app.route({
       method: [...missing],
       url,
       schema: { hide: true },
-      config: { access: 'public', method_fallback: true },
+      config: { access: is_hidden ? 'operator' : 'public', method_fallback: true },
       preParsing: (request, _reply, _payload, done) => {
+        if (!request.policy.method_fallback) return done()
         done(
           new ApiError('bad_request', {
             status: 405,

@@ -215,7 +215,7 @@ export async function changeKeyLimit(
   { feed }: Pick<KeyParts, 'feed'>,
   tx: Tx,
   { id, per_minute }: { id: string; per_minute: number },
-): Promise<{ name: string }> {
+): Promise<{ name: string; account_id: string }> {
   const changed = isUuid(id) ? await setRateLimit(tx, id, per_minute) : undefined
   if (!changed) throw new ApiError('not_found', { message: `There is no key ${id}.` })
   await feed.invalidate(tx, [`key:${id}`])

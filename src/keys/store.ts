@@ -139,13 +139,13 @@ const REVOKE_KEYS_OF_ACCOUNT = statement<{ id: string }>(
    returning id`,
 )
 
-const SET_RATE_LIMIT = statement<{ id: string; name: string }>(
+const SET_RATE_LIMIT = statement<{ id: string; name: string; account_id: string }>(
   'keys.set_rate_limit',
   `update api_key
    set rate_limit_per_minute = $2::integer
    where id = $1::uuid
      and revoked_at is null
-   returning id, name`,
+   returning id, name, account_id`,
 )
 
 // Locked in order first: two processes that flush at once must not wait for each other in a circle.

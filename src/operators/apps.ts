@@ -4,8 +4,8 @@ import { findAppOfClient } from '../oauth/apps.ts'
 import { resumeApp, suspendApp } from '../oauth/suspension.ts'
 import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { By, OperatorParts } from './accounts.ts'
-import { recordAct } from './acts.ts'
+import type { OperatorParts } from './accounts.ts'
+import { type By, recordAct } from './acts.ts'
 
 type AppOfClient = NonNullable<Awaited<ReturnType<typeof findAppOfClient>>>
 

@@ -35,6 +35,8 @@ export type BatchOptions = {
   /** Says what would be paid; writes and sends nothing. */
   dry_run?: boolean
   minimum_credits?: bigint
+  /** Nobody else is paid, whoever is found to be due meanwhile. */
+  only?: ReadonlySet<string>
   signal?: AbortSignal
   onProgress?: (progress: { done: number; total: number }) => void
   onPayout?: (payout: Payable) => void
@@ -161,7 +163,8 @@ async function payDevelopers(run: Run): Promise<void> {
     ])
     for (const candidate of page) {
       if (!goesOn(run)) return
-      if (reachesMinimum(candidate.eligible, minimum_credits)) {
+      const is_wanted = !run.only || run.only.has(candidate.developer_id)
+      if (is_wanted && reachesMinimum(candidate.eligible, minimum_credits)) {
         await takeTurn(run, candidate.developer_id, () => payDeveloper(run, candidate))
       }
       progress.done++

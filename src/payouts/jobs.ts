@@ -5,12 +5,14 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Log } from '../platform/log.ts'
 import type { LedgerMetrics } from '../platform/metrics.ts'
+import { mintId } from '../platform/tokens.ts'
 import type { Job } from '../platform/worker.ts'
 import { type BatchResult, runBatch } from './batch.ts'
 import { checkPayouts } from './check.ts'
 import { foldEarnings } from './earnings.ts'
 import { lastBatchAt } from './rules.ts'
-import { END_RUN, TAKE_RUN } from './store.ts'
+import { noteRun } from './runs.ts'
+import { TAKE_RUN } from './store.ts'
 
 const FOLD_EVERY_MS = 5_000
 const LOOK_EVERY_MS = 5 * 60_000
@@ -48,12 +50,13 @@ async function runDailyBatch(parts: PayoutJobParts, signal: AbortSignal): Promis
   if (!stripe) return
   const now = clock.now()
   const day = lastBatchAt(now).toISOString().slice(0, 10)
-  const taken = await db.run(TAKE_RUN, [day, now, new Date(now.getTime() - RETRY_AFTER_MS)])
-  if (taken.length === 0) return
+  const retry_before = new Date(now.getTime() - RETRY_AFTER_MS)
+  const [taken] = await db.run(TAKE_RUN, [day, now, retry_before, mintId({ at: now })])
+  if (!taken) return
   const result = await runBatch({ ...parts, stripe }, { now, signal })
   const { paid_cents, ...counts } = result
   log.info({ day, ...counts, paid_cents: Number(paid_cents) }, 'payout batch')
-  if (isOver(result)) await db.run(END_RUN, [day, clock.now(), result.reason ?? result.status])
+  await noteRun(db, taken.id, { result, ended_at: isOver(result) ? clock.now() : null })
   await alarmOnDifferences(parts)
 }
 

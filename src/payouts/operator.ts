@@ -1,13 +1,23 @@
 // What an operator sees and does: payouts of everybody, and letting a developer be paid again.
 
 import type { Queryable } from '../platform/db.ts'
-import { type PayoutRow, SELECT_ALL_PAYOUTS, SELECT_PAYOUT, UNBLOCK_ACCOUNT } from './store.ts'
+import {
+  type PayoutRow,
+  SELECT_ALL_PAYOUTS,
+  SELECT_PAYOUT,
+  SELECT_PAYOUTS_IN_STATUS,
+  UNBLOCK_ACCOUNT,
+} from './store.ts'
+
+export type { PayoutRow } from './store.ts'
 
 export async function listPayouts(
   db: Queryable,
-  wanted: { status: PayoutRow['status'] | undefined; limit: number },
+  wanted: { status: PayoutRow['status'] | undefined; before_id?: string | null; limit: number },
 ): Promise<PayoutRow[]> {
-  return await db.run(SELECT_ALL_PAYOUTS, [null, wanted.status ?? null, wanted.limit])
+  const { status, before_id = null, limit } = wanted
+  if (status === undefined) return await db.run(SELECT_ALL_PAYOUTS, [before_id, limit])
+  return await db.run(SELECT_PAYOUTS_IN_STATUS, [before_id, limit, status])
 }
 
 export async function readPayout(db: Queryable, id: string): Promise<PayoutRow | undefined> {

@@ -3,7 +3,7 @@
 import type { Stripe } from 'stripe'
 import type { Db } from '../platform/db.ts'
 import { isUuid } from '../platform/tokens.ts'
-import { type PayoutRow, SELECT_ALL_PAYOUTS, SELECT_PAYOUTS_BY_ID } from './store.ts'
+import { type PayoutRow, SELECT_PAYOUTS_BY_ID, SELECT_PAYOUTS_IN_STATUS } from './store.ts'
 
 const PAGE = 100
 
@@ -90,7 +90,7 @@ async function comparePayouts(
 ): Promise<void> {
   let before: string | null = null
   for (;;) {
-    const page: PayoutRow[] = await db.run(SELECT_ALL_PAYOUTS, [before, 'paid', PAGE])
+    const page: PayoutRow[] = await db.run(SELECT_PAYOUTS_IN_STATUS, [before, PAGE, 'paid'])
     for (const { id, amount_cents, stripe_transfer_id } of page) {
       result.payouts++
       result.paid_cents += amount_cents

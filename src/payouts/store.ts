@@ -257,28 +257,71 @@ export const SELECT_PAYOUTS_BY_ID = statement<PayoutRow>(
   `select ${COLUMNS} from payout where id = any ($1::uuid[])`,
 )
 
-/** Without a page before, from the highest id. Not "or $1 is null": a plan that is made once would begin at the top. */
+// Without a page before, from the highest id. Not "or $1 is null": a plan that is made once would begin at the top.
+const PAYOUTS_BEFORE = `select ${COLUMNS}
+   from payout
+   where id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')`
+
 export const SELECT_ALL_PAYOUTS = statement<PayoutRow>(
   'payouts.select_all_payouts',
-  `select ${COLUMNS}
-   from payout
-   where id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-     and ($2::payout_status is null or status = $2::payout_status)
+  `${PAYOUTS_BEFORE}
    order by id desc
-   limit $3::integer`,
+   limit $2::integer`,
 )
 
-export const TAKE_RUN = statement<object>(
+export const SELECT_PAYOUTS_IN_STATUS = statement<PayoutRow>(
+  'payouts.select_payouts_in_status',
+  `${PAYOUTS_BEFORE}
+     and status = $3::payout_status
+   order by id desc
+   limit $2::integer`,
+)
+
+/** Where it was made, its results so far are those of the try that ended last. */
+export type RunRow = {
+  id: string
+  /** Null: an operator's. */
+  day: string | null
+  started_by: string | null
+  started_at: Date
+  ended_at: Date | null
+  outcome: string | null
+  paid: number | null
+  failed: number | null
+  pending: number | null
+  paid_cents: bigint | null
+}
+
+export const TAKE_RUN = statement<{ id: string }>(
   'payouts.take_run',
-  `insert into payout_run (day, started_at)
-   values ($1::date, $2::timestamptz)
+  `insert into payout_run (id, day, started_at)
+   values ($4::uuid, $1::date, $2::timestamptz)
    on conflict (day) do update set started_at = $2::timestamptz
    where payout_run.ended_at is null and payout_run.started_at <= $3::timestamptz
-   returning day`,
+   returning id`,
 )
 
-export const END_RUN = statement<object>(
-  'payouts.end_run',
-  `update payout_run set ended_at = $2::timestamptz, outcome = $3::text
-   where day = $1::date`,
+export const INSERT_RUN = statement<object>(
+  'payouts.insert_run',
+  `insert into payout_run (id, started_by, started_at)
+   values ($1::uuid, $2::text, $3::timestamptz)`,
+)
+
+// One that is not over keeps its end open, and what it has done.
+export const NOTE_RUN = statement<object>(
+  'payouts.note_run',
+  `update payout_run
+   set ended_at = $2::timestamptz, outcome = $3::text, paid = coalesce(paid, 0) + $4::integer, failed = $5::integer,
+     pending = $6::integer, paid_cents = coalesce(paid_cents, 0) + $7::bigint
+   where id = $1::uuid`,
+)
+
+export const LIST_RUNS = statement<RunRow>(
+  'payouts.list_runs',
+  `select id, to_char(day, 'YYYY-MM-DD') as day, started_by, started_at, ended_at, outcome, paid, failed, pending,
+     paid_cents
+   from payout_run
+   where id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   order by id desc
+   limit $2::integer`,
 )

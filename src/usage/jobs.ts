@@ -1,4 +1,5 @@
-// Background work of the record: adds settled calls to the sums by the hour, and drops failed calls of old.
+// Background work of the record: adds settled calls to the sums by the hour, and drops failed calls and sums of the service
+// that are old.
 
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
@@ -7,6 +8,7 @@ import type { Job } from '../platform/worker.ts'
 import { ALL_BUCKETS } from '../wallet/bucket.ts'
 import { tellLowBalance } from './low-balance.ts'
 import {
+  DELETE_OLD_SERVICE_SUMS,
   DROP_OLD_FAILED_CALLS,
   FOLD_USAGE,
   KEEP_SUMS,
@@ -36,6 +38,7 @@ export function usageJobs(parts: UsageJobParts): Job[] {
       run: async () => {
         const before = new Date(parts.clock.now().getTime() - FAILED_CALL_KEPT_MS)
         await parts.db.run(DROP_OLD_FAILED_CALLS, [before])
+        await parts.db.run(DELETE_OLD_SERVICE_SUMS, [before])
       },
     },
   ]

@@ -14,6 +14,13 @@ export const DROP_OLD_FAILED_CALLS = statement<{ name: string }>(
      p_before => $1::timestamptz) as name`,
 )
 
+/** The sums of the whole service. Those of accounts are kept for ever. */
+export const DELETE_OLD_SERVICE_SUMS = statement<object>(
+  'usage.delete_old_service_sums',
+  `delete from usage_hour
+   where owner_id = '00000000-0000-0000-0000-000000000000' and grain = 6 and hour < $1::timestamptz`,
+)
+
 /** A balance that fell below what its owner wants to be told of. As JSON has it: amounts are below 2^53. */
 export type LowBalance = { account_id: string; balance: number; threshold: number }
 

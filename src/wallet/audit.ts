@@ -8,6 +8,7 @@ import type { LedgerMetrics } from '../platform/metrics.ts'
 import type { Job } from '../platform/worker.ts'
 import { BUCKET_COUNT } from './bucket.ts'
 import { checkLedger, type LedgerReport, proveBook } from './check.ts'
+import { recordCheck } from './check-record.ts'
 import { TAKE_TURN } from './retention-store.ts'
 
 export type AuditOptions = { db: Db; clock: Clock; log: Log; metrics: LedgerMetrics }
@@ -45,13 +46,21 @@ export async function audit(
   part: readonly number[] | 'book',
 ): Promise<void> {
   const { db, log, metrics } = options
+  const began_at = performance.now()
   const report = await alarmOnFailure(options, part, () => check(db, part))
+  const duration_ms = performance.now() - began_at
+  const made = { part: nameOf(part), at: options.clock.now(), duration_ms }
+  await recordCheck(db, report, made)
   for (const proof of report.proofs) {
     if (proof.differences === 0) continue
     const { name, differences, first } = proof
     metrics.ledger_invariant_breaks.inc({ invariant: name }, differences)
     log.error({ alarm: 'ledger', invariant: name, differences, first }, 'ledger alarm')
   }
+}
+
+function nameOf(part: readonly number[] | 'book'): string {
+  return part === 'book' ? part : part.map((bucket) => `bucket ${bucket}`).join()
 }
 
 async function check(db: Db, part: readonly number[] | 'book'): Promise<LedgerReport> {

@@ -66,6 +66,22 @@ const ARCHIVED_UNTIL = `(
   from ledger_seal
   where archived_at is not null)`
 
+export const SUM_ACCOUNTS = statement<{ account: string; total: bigint }>(
+  'wallet.sum_accounts',
+  `select account::text as account, sum(amount)::bigint as total
+   from (
+     select account, amount from journal where ${LINES}
+     union all
+     select account, total
+     from account_seal
+     where bucket = any ($1::smallint[])
+       and month = (($2::timestamptz at time zone 'UTC') - interval '1 month')::date
+   ) lines
+   group by account
+   order by account`,
+  { may_take_long: true },
+)
+
 /** Of any stretch of time, bucket by bucket. */
 export const RANGE_PROOFS: readonly Statement<ProofRow>[] = [
   proof(

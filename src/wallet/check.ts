@@ -13,6 +13,7 @@ import {
   RANGE_PROOFS,
   READ_ONE_SNAPSHOT,
   SELECT_SEALED_UNTIL,
+  SUM_ACCOUNTS,
 } from './check-store.ts'
 import { ALL_TIME, type Range } from './months.ts'
 
@@ -25,7 +26,8 @@ export type Proof = {
   first: string | null
 }
 
-export type LedgerReport = { ok: boolean; proofs: Proof[] }
+/** `totals`, where all buckets were read: of each account of the book, from its beginning. Together they are zero. */
+export type LedgerReport = { ok: boolean; proofs: Proof[]; totals?: Record<string, bigint> }
 
 /**
  * All buckets unless told otherwise; what spans buckets is proved only when all are. A bounded check ends at
@@ -36,26 +38,32 @@ export async function checkLedger(
   options: { buckets?: readonly number[]; bounded?: boolean } = {},
 ): Promise<LedgerReport> {
   const buckets = options.buckets ?? ALL_BUCKETS
-  const proofs = await db.transaction(async (tx) => {
+  return await db.transaction(async (tx) => {
     await takeSnapshot(tx)
     if (!options.bounded) await tx.run(LIFT_TIME_LIMIT)
     const range = await openRange(tx)
     const made = await proveAll(tx, [...OPEN_PROOFS, ...RANGE_PROOFS], { buckets, range })
     made.push(...(await proveAll(tx, PRESENT_PROOFS, { buckets })))
-    if (buckets.length === BUCKET_COUNT) made.push(...(await proveBookIn(tx, range)))
-    return made
+    if (buckets.length < BUCKET_COUNT) return reportOf(made)
+    made.push(...(await proveBookIn(tx, range)))
+    return { ...reportOf(made), totals: await addAccounts(tx, range) }
   })
-  return reportOf(proofs)
 }
 
 /** Only what spans buckets. It reads every bucket in one piece, so it is not bounded: once a day is enough. */
 export async function proveBook(db: Db): Promise<LedgerReport> {
-  const proofs = await db.transaction(async (tx) => {
+  return await db.transaction(async (tx) => {
     await takeSnapshot(tx)
     await tx.run(LIFT_TIME_LIMIT)
-    return await proveBookIn(tx, await openRange(tx))
+    const range = await openRange(tx)
+    const report = reportOf(await proveBookIn(tx, range))
+    return { ...report, totals: await addAccounts(tx, range) }
   })
-  return reportOf(proofs)
+}
+
+async function addAccounts(tx: Tx, range: Range): Promise<Record<string, bigint>> {
+  const rows = await tx.run(SUM_ACCOUNTS, [ALL_BUCKETS, range.from, range.to])
+  return Object.fromEntries(rows.map(({ account, total }) => [account, total]))
 }
 
 /** The whole transaction reads one state of the rows and of the tables they stand in. */

@@ -21,11 +21,11 @@ import {
   readStats,
 } from './log-store.ts'
 import { toHalfHours } from './stats.ts'
-import type { OwnedWebhook, WebhookRow } from './store.ts'
+import type { OwnedWebhook } from './store.ts'
 import { listOwnWebhooks, readWebhook } from './webhooks.ts'
 
 /** What one `recover` sends again at most; the next one goes on. */
-const RECOVER_MAX = 10_000
+export const RECOVER_MAX = 10_000
 
 export type DeliveryParts = {
   db: Db
@@ -151,7 +151,7 @@ async function findOne(
   })
 }
 
-function requireActive(webhook: WebhookRow): WebhookRow {
+export function requireActive<Webhook extends { active: boolean }>(webhook: Webhook): Webhook {
   if (webhook.active) return webhook
   throw new ApiError('invalid_request', {
     message: 'The webhook is switched off.',

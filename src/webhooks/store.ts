@@ -152,6 +152,22 @@ const SWITCH_OFF_FAILING = statement<{
    returning w.id, w.url, w.developer_id, f.failed_events::bigint as failed_events`,
 )
 
+/** As operators see it, whosever it is. */
+export type ForeignWebhook = { id: string; developer_id: string; url: string; active: boolean }
+
+const FIND_ANY = statement<ForeignWebhook>(
+  'webhooks.find_any',
+  'select id, developer_id, url, active from webhook where id = $1::uuid and url is not null',
+)
+
+const SWITCH_OFF = statement<{ id: string }>(
+  'webhooks.switch_off',
+  `update webhook
+   set active = false, switched_off_at = ledger_now()
+   where id = $1::uuid and active
+   returning id`,
+)
+
 const RENEW_LISTENER = statement<{ id: string }>(
   'webhooks.renew_listener',
   `update webhook
@@ -286,6 +302,15 @@ export async function switchOffFailing(
   rule: { events: number; seconds: number },
 ): Promise<{ id: string; url: string; developer_id: string; failed_events: bigint }[]> {
   return await tx.run(SWITCH_OFF_FAILING, [rule.events, rule.seconds])
+}
+
+export async function findAnyWebhook(db: Queryable, id: string) {
+  return (await db.run(FIND_ANY, [id]))[0]
+}
+
+/** False: it was off before. */
+export async function switchOff(tx: Tx, id: string): Promise<boolean> {
+  return (await tx.run(SWITCH_OFF, [id])).length > 0
 }
 
 /** False: it has been deleted. */

@@ -5,13 +5,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client } from 'pg'
 import { SELECT_OWN_PAYOUTS } from '../../src/payouts/earnings-store.ts'
-import { SELECT_ALL_PAYOUTS } from '../../src/payouts/store.ts'
+import { SELECT_ALL_PAYOUTS, SELECT_PAYOUTS_IN_STATUS } from '../../src/payouts/store.ts'
 import { LIST_TOPUPS } from '../../src/topups/store.ts'
 import { createDatabase } from '../support/database.ts'
 
 const database_url = await createDatabase()
 
-for (const { name, text } of [SELECT_ALL_PAYOUTS, SELECT_OWN_PAYOUTS, LIST_TOPUPS]) {
+for (const { name, text } of [
+  SELECT_ALL_PAYOUTS,
+  SELECT_PAYOUTS_IN_STATUS,
+  SELECT_OWN_PAYOUTS,
+  LIST_TOPUPS,
+]) {
   test(`${name} looks up the beginning of a page in the index`, async () => {
     const client = new Client({ connectionString: database_url })
     await client.connect()

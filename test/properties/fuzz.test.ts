@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import { openSession } from '../../src/accounts/sessions.ts'
+import { setOperator } from '../../src/operators/accounts.ts'
 import { createApp } from '../support/app.ts'
 import { fc } from '../support/same-cases.ts'
 import { bodyArbitrary, type JsonSchema, valueArbitrary } from './schema-arbitrary.ts'
@@ -18,7 +19,9 @@ type Operation = {
 }
 
 const service = await createApp()
-const { bearer, user_id } = await service.register()
+const { bearer, user_id, email } = await service.register()
+// So that what only operators may ask is fuzzed too.
+await setOperator(service.parts, email, { who: 'test', is_operator: true })
 const { key } = await service.createKey(bearer)
 const document = (await service.request({ url: '/openapi.json' })).json<{
   paths: Record<string, Record<string, Operation>>

@@ -1,0 +1,165 @@
+// SQL of what operators see of people and apps. Lists are read from an index: they cost what a page costs.
+
+import { type Queryable, statement } from '../platform/db.ts'
+
+export type UserRow = {
+  id: string
+  email: string
+  email_key: string
+  created_at: Date
+  email_verified_at: Date | null
+  suspended_at: Date | null
+  is_operator: boolean
+  balance_credits: bigint | null
+}
+
+const USER = `select a.id, a.email, a.email_key, a.created_at, a.email_verified_at, a.suspended_at, a.is_operator,
+     w.posted as balance_credits
+   from account a
+   left join wallet w on w.bucket = wallet_bucket(a.id) and w.id = a.id`
+
+/** Newest first. */
+export const LIST_USERS = statement<UserRow>(
+  'operators.list_users',
+  `${USER}
+   where a.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   order by a.id desc
+   limit $2::integer`,
+)
+
+/** From $1 on and below $2: what begins alike. */
+export const LIST_USERS_BY_EMAIL = statement<UserRow>(
+  'operators.list_users_by_email',
+  `${USER}
+   where a.email_key collate "C" >= $1::text collate "C"
+     and a.email_key collate "C" < $2::text collate "C"
+   order by a.email_key collate "C"
+   limit $3::integer`,
+)
+
+export const FIND_USER = statement<UserRow>(
+  'operators.find_user',
+  `${USER}
+   where a.id = $1::uuid`,
+)
+
+export type MoneyRow = {
+  spent_30_days_credits: bigint
+  requests_30_days: bigint
+  disputes_open: bigint
+  disputes_lost: bigint
+  disputed_credits: bigint
+  payouts_connected: boolean
+  payouts_enabled: boolean
+  payouts_blocked: boolean
+  payouts_disabled_reason: string | null
+}
+
+const READ_MONEY = statement<MoneyRow>(
+  'operators.read_money',
+  `select u.credits as spent_30_days_credits, u.requests as requests_30_days, d.open as disputes_open,
+     d.lost as disputes_lost, d.credits as disputed_credits, p.stripe_account_id is not null as payouts_connected,
+     coalesce(p.payouts_enabled, false) as payouts_enabled, coalesce(p.payouts_blocked, false) as payouts_blocked,
+     p.disabled_reason as payouts_disabled_reason
+   from (
+     select coalesce(sum(own_credits), 0)::bigint as credits, coalesce(sum(requests), 0)::bigint as requests
+     from usage_hour
+     where owner_id = $1::uuid and grain in (3, 4) and hour > $2::timestamptz - interval '30 days'
+   ) u
+   cross join (
+     select count(*) filter (where state = 'open') as open, count(*) filter (where state = 'lost') as lost,
+       coalesce(sum(credits) filter (where state = 'open'), 0)::bigint as credits
+     from topup_dispute
+     where account_id = $1::uuid
+   ) d
+   left join payout_account p on p.developer_id = $1::uuid`,
+)
+
+export async function readMoney(db: Queryable, account_id: string, now: Date): Promise<MoneyRow> {
+  const [row] = await db.run(READ_MONEY, [account_id, now])
+  if (!row) throw new Error('sums have one row')
+  return row
+}
+
+export type UserKeyRow = {
+  id: string
+  name: string
+  prefix: string
+  billing_mode: string
+  rate_limit_per_minute: number | null
+  created_at: Date
+  last_used_at: Date | null
+}
+
+export const LIST_USER_KEYS = statement<UserKeyRow>(
+  'operators.list_user_keys',
+  `select id, name, prefix, billing_mode, rate_limit_per_minute, created_at, last_used_at
+   from api_key
+   where account_id = $1::uuid and revoked_at is null
+   order by id desc
+   limit $2::integer`,
+)
+
+export type UserEventRow = { id: string; at: Date; kind: string; ip: string | null }
+
+export const LIST_USER_EVENTS = statement<UserEventRow>(
+  'operators.list_user_events',
+  `select id, at, kind, ip
+   from security_event
+   where account_id = $1::uuid
+   order by id desc
+   limit $2::integer`,
+)
+
+export type AppRow = {
+  id: string
+  client_id: string
+  name: string
+  name_key: string
+  developer_id: string
+  developer_email: string
+  markup_bps: number
+  created_at: Date
+  suspended_at: Date | null
+  suspended_reason: string | null
+}
+
+const APP = `select p.id, p.client_id, p.name, lower(p.name) as name_key, p.developer_id, a.email as developer_email,
+     p.markup_bps, p.created_at, p.suspended_at, p.suspended_reason
+   from app p
+   join account a on a.id = p.developer_id`
+
+/** Newest first. */
+export const LIST_APPS = statement<AppRow>(
+  'operators.list_apps',
+  `${APP}
+   where p.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   order by p.id desc
+   limit $2::integer`,
+)
+
+export const LIST_APPS_OF_DEVELOPER = statement<AppRow>(
+  'operators.list_apps_of_developer',
+  `${APP}
+   where p.developer_id = $1::uuid
+     and p.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   order by p.id desc
+   limit $3::integer`,
+)
+
+/** Names that begin with $1, after the app ($2, $3) of the page before. */
+export const LIST_APPS_BY_NAME = statement<AppRow>(
+  'operators.list_apps_by_name',
+  `${APP}
+   where lower(p.name) collate "C" >= lower($1::text) collate "C"
+     and lower(p.name) collate "C" < (lower($1::text) || $5::text) collate "C"
+     and (lower(p.name) collate "C", p.id) > ($2::text collate "C", $3::uuid)
+   order by lower(p.name) collate "C", p.id
+   limit $4::integer`,
+)
+
+export const FIND_APP = statement<AppRow>(
+  'operators.find_app',
+  `${APP}
+   where p.client_id = $1::text`,
+)
