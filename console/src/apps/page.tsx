@@ -31,7 +31,7 @@ export default function AppsPage() {
     <>
       <PageHead
         title="Apps"
-        lead="With an app, your users sign in here and pay for your calls with their own credits. You earn the markup."
+        lead="Your users sign in and pay for your calls with their own credits. You earn the markup."
       >
         {rows.length > 0 && create}
       </PageHead>
