@@ -150,7 +150,7 @@ function NoWebhooks(props: {
     <EmptyState title="Be told what happens" action={props.action}>
       <p>
         A user connected, a call was charged, a balance ran low: each is a signed POST to an address
-        of yours, sent again until it is answered.
+        of yours, tried up to four times.
       </p>
       {isSandbox() && (
         <p>

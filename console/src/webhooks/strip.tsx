@@ -52,7 +52,7 @@ export function Strip({ delivered, failed }: HalfHours) {
   )
 }
 
-/** "98.5 % of 200 attempts", by attempts: one event that was tried twice counts twice. */
+/** "98.5 % of 200", by attempts: an event that was tried twice counts twice. */
 export function describeRate({ delivered, failed }: HalfHours): string {
   const [good, bad] = [sum(delivered), sum(failed)]
   const all = good + bad
@@ -62,8 +62,9 @@ export function describeRate({ delivered, failed }: HalfHours): string {
 
 export function describeAttempts({ delivered, failed }: HalfHours): string {
   const [good, bad] = [sum(delivered), sum(failed)]
-  if (good + bad === 0) return 'nothing was sent.'
-  return `${formatCount(good)} delivered, ${formatCount(bad)} failed.`
+  if (good + bad === 0) return 'nothing was sent'
+  const share = formatShare(good / (good + bad))
+  return `${formatCount(good)} delivered, ${formatCount(bad)} failed attempts (${share})`
 }
 
 /** Never rounded up to 100 %, which would hide a failure. */

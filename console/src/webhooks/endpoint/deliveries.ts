@@ -1,7 +1,7 @@
 // The delivery log of one webhook, and sending again.
 
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { api, ask } from '../../api.ts'
 import type { paths } from '../../api-types.ts'
 import { queries, useList } from '../../queries.ts'
@@ -63,6 +63,19 @@ function useListAgainAfter(id: string, delivery: Delivery | undefined): void {
     void queries.invalidateQueries({ queryKey: logOf(id) })
     void queries.invalidateQueries({ queryKey: ['webhook', id, 'stats'] })
   }, [id, state])
+}
+
+const TICK_MS = 10_000
+
+/** Waits are told in words that go out of date. */
+export function useNow(is_waiting: boolean): number {
+  const [, setTicks] = useState(0)
+  useEffect(() => {
+    if (!is_waiting) return undefined
+    const timer = setInterval(() => setTicks((ticks) => ticks + 1), TICK_MS)
+    return () => clearInterval(timer)
+  }, [is_waiting])
+  return Date.now()
 }
 
 function isUnderWay({ status, next_attempt_at }: Delivery): boolean {

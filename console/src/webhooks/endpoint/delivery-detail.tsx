@@ -1,13 +1,19 @@
 // One delivery: the body that was sent and the answer that came back side by side, headers, attempts, sending again.
 
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy.tsx'
 import { Badge, Time } from '../../ui/figures.tsx'
 import { ProblemNotice, Skeleton } from '../../ui/notice.tsx'
 import { CodeSnippet } from '../../ui/snippet.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { type Attempt, type DeliveryWithAttempts, redeliver, useDelivery } from './deliveries.ts'
+import {
+  type Attempt,
+  type DeliveryWithAttempts,
+  redeliver,
+  useDelivery,
+  useNow,
+} from './deliveries.ts'
 import { SignatureCheck } from './signature-check.tsx'
 import { describeDuration, describeProgress, ordinal, STATUS_TONES, STATUS_WORDS } from './words.ts'
 
@@ -54,6 +60,8 @@ function DetailHead({
   is_active,
 }: DetailProps & { delivery: DeliveryWithAttempts }) {
   const [state, setState] = useState<{ busy: boolean; problem?: unknown }>({ busy: false })
+  const now = useNow(delivery.status === 'pending')
+  const heading = useFocusOnPhone()
   const again = async () => {
     setState({ busy: true })
     try {
@@ -67,12 +75,12 @@ function DetailHead({
   return (
     <header className="delivery-head">
       <div className="delivery-title">
-        <h2>
+        <h2 ref={heading} tabIndex={-1}>
           <code>{delivery.event_type}</code>
         </h2>
         <p className="row">
           <Badge tone={STATUS_TONES[delivery.status]}>{STATUS_WORDS[delivery.status]}</Badge>
-          <span role="status">{describeProgress(delivery)}</span>
+          <span role="status">{describeProgress(delivery, now)}</span>
         </p>
         <p className="soft">
           Event of <Time at={delivery.created_at} />
@@ -90,6 +98,15 @@ function DetailHead({
       {state.problem !== undefined && <ProblemNotice problem={state.problem} />}
     </header>
   )
+}
+
+/** There the list is away, and with it the button that had the focus. */
+function useFocusOnPhone() {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    if (matchMedia('(width < 960px)').matches) heading.current?.focus()
+  }, [])
+  return heading
 }
 
 function SentBody({ delivery }: { delivery: DeliveryWithAttempts }) {

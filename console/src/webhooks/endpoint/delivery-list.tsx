@@ -5,7 +5,7 @@ import type { List } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Time } from '../../ui/figures.tsx'
 import { ProblemNotice, Skeleton } from '../../ui/notice.tsx'
-import type { Delivery } from './deliveries.ts'
+import { type Delivery, useNow } from './deliveries.ts'
 import { describeProgress, STATUS_TONES, STATUS_WORDS } from './words.ts'
 
 export function DeliveryList(props: {
@@ -15,6 +15,8 @@ export function DeliveryList(props: {
   empty: ReactNode
 }) {
   const { list, chosen, onChoose, empty } = props
+  const rows = list.pages?.flat() ?? []
+  const now = useNow(rows.some((row) => row.status === 'pending'))
   if (!list.pages) {
     return list.problem ? (
       <ProblemNotice problem={list.problem} onRetry={list.retry} />
@@ -22,14 +24,13 @@ export function DeliveryList(props: {
       <Skeleton lines={6} />
     )
   }
-  const rows = list.pages.flat()
   if (rows.length === 0) return empty
   return (
     <>
       <ul className="delivery-list" aria-label="Deliveries">
         {rows.map((row) => (
           <li key={row.id}>
-            <DeliveryRow row={row} is_chosen={row.id === chosen} onChoose={onChoose} />
+            <DeliveryRow row={row} now={now} is_chosen={row.id === chosen} onChoose={onChoose} />
           </li>
         ))}
       </ul>
@@ -45,12 +46,18 @@ export function DeliveryList(props: {
   )
 }
 
-function DeliveryRow(props: { row: Delivery; is_chosen: boolean; onChoose: (id: string) => void }) {
-  const { row, is_chosen, onChoose } = props
+function DeliveryRow(props: {
+  row: Delivery
+  now: number
+  is_chosen: boolean
+  onChoose: (id: string) => void
+}) {
+  const { row, now, is_chosen, onChoose } = props
   return (
     <button
       type="button"
       className="delivery-row"
+      data-id={row.id}
       aria-current={is_chosen || undefined}
       onClick={() => onChoose(row.id)}
     >
@@ -60,9 +67,9 @@ function DeliveryRow(props: { row: Delivery; is_chosen: boolean; onChoose: (id: 
       </span>
       <Badge tone={STATUS_TONES[row.status]}>{STATUS_WORDS[row.status]}</Badge>
       <span className="soft delivery-when">
-        <Time at={row.created_at} />
+        <Time at={row.created_at} as="distance" />
       </span>
-      <span className="soft delivery-progress">{describeProgress(row)}</span>
+      <span className="soft delivery-progress">{describeProgress(row, now)}</span>
     </button>
   )
 }

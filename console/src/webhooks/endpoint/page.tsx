@@ -1,6 +1,7 @@
 // /webhooks/:id: one webhook and its deliveries. Filters, the chosen delivery and the open dialog are in the address:
 // ?status=failed&delivery=dlv_…, ?act=test.
 
+import { useEffect, useRef } from 'react'
 import { Link, useParams } from 'wouter'
 import { Button } from '../../ui/button.tsx'
 import { Time } from '../../ui/figures.tsx'
@@ -9,7 +10,7 @@ import { PageHead, usePageTitle } from '../../ui/page-head.tsx'
 import { oneOf, text, useUrlState } from '../../url-state.ts'
 import '../webhooks.css'
 import { WebhookState } from '../state.tsx'
-import { describeAttempts, describeRate, Strip } from '../strip.tsx'
+import { describeAttempts, Strip } from '../strip.tsx'
 import { useStatsOf, useWebhook, type Webhook } from '../webhooks.ts'
 import { ACTS, type Act, ActDialog, WebhookActs } from './act-menu.tsx'
 import { useDeliveries } from './deliveries.ts'
@@ -97,10 +98,7 @@ function Health({ webhook }: { webhook: Webhook }) {
       )}
       <div className="health">
         <Strip {...counts} />
-        <p className="soft">
-          Last 24 hours: {describeRate(counts)} delivered at the attempt
-          <span className="unseen">: {describeAttempts(counts)}</span>
-        </p>
+        <p className="soft">Last 24 hours: {describeAttempts(counts)}</p>
       </div>
     </>
   )
@@ -114,6 +112,7 @@ function Deliveries(props: {
 }) {
   const { webhook, chosen, onChoose, onTest } = props
   const filters = useFilters()
+  const side = useReturnToRow(chosen)
   const list = useDeliveries(webhook.id, readFilter(filters))
   const empty = filters.is_narrowed ? (
     <EmptyState
@@ -137,7 +136,7 @@ function Deliveries(props: {
     </EmptyState>
   )
   return (
-    <>
+    <section className={chosen === '' ? 'log' : 'log with-chosen'} aria-label="Deliveries">
       <div className="delivery-bar">
         <h2>Deliveries</h2>
         <Button kind="quiet" onClick={list.retry}>
@@ -145,8 +144,8 @@ function Deliveries(props: {
         </Button>
       </div>
       <DeliveryFilters filters={filters} />
-      <div className={chosen === '' ? 'deliveries' : 'deliveries with-chosen'}>
-        <div className="delivery-side">
+      <div className="deliveries">
+        <div className="delivery-side" ref={side}>
           <DeliveryList list={list} chosen={chosen} onChoose={onChoose} empty={empty} />
         </div>
         <div className="delivery-main">
@@ -166,6 +165,19 @@ function Deliveries(props: {
           )}
         </div>
       </div>
-    </>
+    </section>
   )
+}
+
+/** On a phone the list is away while a delivery is shown; back on it, the focus is where it was. */
+function useReturnToRow(chosen: string) {
+  const side = useRef<HTMLDivElement>(null)
+  const before = useRef(chosen)
+  useEffect(() => {
+    if (chosen === '' && before.current !== '') {
+      side.current?.querySelector<HTMLElement>(`[data-id="${before.current}"]`)?.focus()
+    }
+    before.current = chosen
+  }, [chosen])
+  return side
 }

@@ -41,7 +41,7 @@ export function describeProgress(delivery: Told, now = Date.now()): string {
 function describeWait(at: string, now: number): string {
   const wait_ms = Date.parse(at) - now
   if (wait_ms <= 0) return 'now'
-  if (wait_ms < MINUTE_MS) return `in ${Math.ceil(wait_ms / 1_000)} seconds`
+  if (wait_ms < MINUTE_MS) return 'within a minute'
   return formatDistance(at, now)
 }
 
