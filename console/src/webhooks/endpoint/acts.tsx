@@ -97,8 +97,8 @@ export function PauseWebhook({ webhook, onClose }: ActProps) {
         }}
       >
         <p>
-          Nothing is sent until you resume it. What waits to be tried again is cancelled, and what
-          happens meanwhile is not told later.
+          Nothing is sent until you resume it. Retries that fall due meanwhile are cancelled, and
+          what happens meanwhile is not told later.
         </p>
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>

@@ -80,7 +80,7 @@ function DetailHead({
         </h2>
         <p className="row">
           <Badge tone={STATUS_TONES[delivery.status]}>{STATUS_WORDS[delivery.status]}</Badge>
-          <span role="status">{describeProgress(delivery, now)}</span>
+          <span role="status">{describeProgress(delivery, { now, is_active })}</span>
         </p>
         <p className="soft">
           Event of <Time at={delivery.created_at} />

@@ -10,11 +10,12 @@ import { describeProgress, STATUS_TONES, STATUS_WORDS } from './words.ts'
 
 export function DeliveryList(props: {
   list: List<Delivery>
+  is_active: boolean
   chosen: string
   onChoose: (id: string) => void
   empty: ReactNode
 }) {
-  const { list, chosen, onChoose, empty } = props
+  const { list, chosen, onChoose, empty, is_active } = props
   const rows = list.pages?.flat() ?? []
   const now = useNow(rows.some((row) => row.status === 'pending'))
   if (!list.pages) {
@@ -30,7 +31,7 @@ export function DeliveryList(props: {
       <ul className="delivery-list" aria-label="Deliveries">
         {rows.map((row) => (
           <li key={row.id}>
-            <DeliveryRow row={row} now={now} is_chosen={row.id === chosen} onChoose={onChoose} />
+            <DeliveryRow {...{ row, now, is_active, onChoose }} is_chosen={row.id === chosen} />
           </li>
         ))}
       </ul>
@@ -49,10 +50,11 @@ export function DeliveryList(props: {
 function DeliveryRow(props: {
   row: Delivery
   now: number
+  is_active: boolean
   is_chosen: boolean
   onChoose: (id: string) => void
 }) {
-  const { row, now, is_chosen, onChoose } = props
+  const { row, now, is_active, is_chosen, onChoose } = props
   return (
     <button
       type="button"
@@ -69,7 +71,7 @@ function DeliveryRow(props: {
       <span className="soft delivery-when">
         <Time at={row.created_at} as="distance" />
       </span>
-      <span className="soft delivery-progress">{describeProgress(row, now)}</span>
+      <span className="soft delivery-progress">{describeProgress(row, { now, is_active })}</span>
     </button>
   )
 }

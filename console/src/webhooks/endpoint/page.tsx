@@ -113,7 +113,13 @@ function Deliveries(props: {
   const { webhook, chosen, onChoose, onTest } = props
   const filters = useFilters()
   const side = useReturnToRow(chosen)
-  const list = useDeliveries(webhook.id, readFilter(filters))
+  const found = useDeliveries(webhook.id, readFilter(filters))
+  const { event } = filters.view
+  // Several events may be of one millisecond.
+  const pages = found.pages?.map((page) =>
+    page.filter((row) => event === '' || row.event_id === event),
+  )
+  const list = { ...found, pages }
   const empty = filters.is_narrowed ? (
     <EmptyState
       title="No delivery fits"
@@ -146,7 +152,7 @@ function Deliveries(props: {
       <DeliveryFilters filters={filters} />
       <div className="deliveries">
         <div className="delivery-side" ref={side}>
-          <DeliveryList list={list} chosen={chosen} onChoose={onChoose} empty={empty} />
+          <DeliveryList {...{ list, chosen, onChoose, empty }} is_active={webhook.active} />
         </div>
         <div className="delivery-main">
           {chosen === '' ? (

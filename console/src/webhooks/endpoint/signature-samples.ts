@@ -1,8 +1,6 @@
 // Whether a request comes from this service, in four languages: HMAC-SHA256 of the raw body, in constant time, with the
 // secret before and the new one while it is being replaced. A test runs those whose language is installed.
 
-import type { Sample } from '../../ui/snippet.tsx'
-
 const NODE = `import { createHmac, timingSafeEqual } from 'node:crypto'
 
 // body: the bytes as they arrived, not parsed and written again
@@ -63,7 +61,7 @@ function is_from_svc(string $body, array $server, string $secret): bool
     return false;
 }`
 
-export const SIGNATURE_SAMPLES: readonly Sample[] = [
+export const SIGNATURE_SAMPLES = [
   { language: 'Node', code: NODE },
   { language: 'Python', code: PYTHON },
   { language: 'Go', code: GO },

@@ -21,10 +21,14 @@ export const STATUS_TONES: Record<Status, 'plain' | 'good' | 'warn' | 'danger'> 
 
 type Told = Pick<Delivery, 'status' | 'attempt' | 'next_attempt_at' | 'test'>
 
-export function describeProgress(delivery: Told, now = Date.now()): string {
+export function describeProgress(
+  delivery: Told,
+  { now, is_active }: { now: number; is_active: boolean },
+): string {
   const { status, attempt, next_attempt_at, test } = delivery
   switch (status) {
     case 'pending':
+      if (!is_active) return 'Not sent while paused'
       // Before the first try, the time is that of a sender who holds it.
       if (attempt === 0 || next_attempt_at === null) return 'Being sent'
       return `${ordinal(attempt + 1)} try ${describeWait(next_attempt_at, now)}`
