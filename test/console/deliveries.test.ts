@@ -54,7 +54,7 @@ test('a failing receiver is shown with its answer and the next try in words, and
   assert.match(words(await page.locator('tbody tr').innerText()), /33\.3 % of 3/)
   assert.equal(
     await page.getByRole('img').getAttribute('aria-label'),
-    'Last 24 hours: 1 delivered, 2 failed attempts (33.3 %)',
+    'Last 24 hours: 1 delivered, 2 failed attempts (33.3\u00a0%)',
   )
   assert.ok(calls.length <= 5, calls.join(', '))
   await audit(page, 'webhooks')
@@ -115,6 +115,22 @@ test('on a phone a delivery takes the place of the list, and Back leads to its r
   assert.ok(sent && answered && answered.y >= sent.y + sent.height)
   await page.getByRole('button', { name: 'All deliveries' }).click()
   assert.match(await page.locator(':focus').innerText(), /usage\.completed/)
+})
+
+test('a log of 60 deliveries comes by pages of 50 and never reads on by itself', {
+  skip,
+}, async () => {
+  const { page, open, service, person, webhook, calls } = await arriveAt(stage)
+  for (let count = 0; count < 60; count++) {
+    await service.post(`/v1${webhook.path}/test`, {}, person.bearer)
+  }
+  await open(webhook.path)
+  const rows = page.locator('.delivery-row')
+  assert.equal(await rows.count(), 50)
+  await page.getByRole('button', { name: 'Load more' }).click()
+  await rows.nth(59).waitFor()
+  assert.equal(await rows.count(), 60)
+  assert.equal(calls.filter((call) => call.endsWith('/deliveries')).length, 2)
 })
 
 test('progress is told in words, whatever the number of the try', () => {

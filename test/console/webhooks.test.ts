@@ -163,6 +163,20 @@ test('a signing secret is replaced, both sign, and the previous one is ended', {
   assert.equal(receiver.received[1]?.headers['x-svc-signature-next'], undefined)
 })
 
+test('links into the reference lead to chapters that it has', { skip }, async () => {
+  const { page, open, service, app, webhook } = await arriveAt(stage)
+  const reference = (await service.request({ url: '/docs' })).body
+  for (const path of [webhook.path, `/apps/${app.id}?tab=connect`]) {
+    await open(path)
+    const links = await page.locator('main a[href^="/docs#"]').all()
+    assert.notEqual(links.length, 0, path)
+    for (const link of links) {
+      const anchor = (await link.getAttribute('href'))?.slice('/docs#'.length)
+      assert.ok(reference.includes(` id="${anchor}"`), `${path}: ${anchor}`)
+    }
+  }
+})
+
 test('the catalogue names every event that there is', () => {
   assert.deepEqual([...EVENT_NAMES], [...EVENT_TYPE_NAMES])
 })

@@ -78,7 +78,7 @@ const COLUMNS: readonly Column<App>[] = [
       </>
     ),
   },
-  { head: 'Markup', align: 'end', cell: ({ markup_percent }) => `${markup_percent} %` },
+  { head: 'Markup', align: 'end', cell: ({ markup_percent }) => `${markup_percent}\u00a0%` },
   {
     head: 'May ask to',
     wide_only: true,

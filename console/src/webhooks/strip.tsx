@@ -70,7 +70,7 @@ export function describeAttempts({ delivered, failed }: HalfHours): string {
 /** Never rounded up to 100 %, which would hide a failure. */
 function formatShare(share: number): string {
   const percent = Math.floor(share * 1_000) / 10
-  return `${percent} %`
+  return `${percent}\u00a0%`
 }
 
 function sum(counts: readonly number[]): number {

@@ -39,7 +39,7 @@ export function SettingsTab({ app }: { app: AppWithUsers }) {
         <p className="soft">The consent page, as these settings make it.</p>
         <ConsentPreview
           draft={draft}
-          viewer={{ email: account?.email ?? '', balance: Number(account?.balance ?? 0) }}
+          viewer={{ email: account?.email ?? '', balance: account?.balance ?? 0 }}
         />
       </div>
     </div>

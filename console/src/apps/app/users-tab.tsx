@@ -79,8 +79,7 @@ function Names({ user: { external_user_ids, user_id, connected_at } }: { user: A
 }
 
 function Spent({ user }: { user: AppUser }) {
-  const { cap_credits, cap_period, spent_credits } = user
-  const spent = Number(spent_credits)
+  const { cap_credits, cap_period, spent_credits: spent } = user
   if (cap_credits === null) {
     return (
       <>
@@ -96,7 +95,7 @@ function Spent({ user }: { user: AppUser }) {
         <Money credits={cap_credits} /> a {cap_period}
       </span>
       {cap_period === 'month' && (
-        <LimitMeter used={spent} limit={Number(cap_credits)} label="Spent of the cap" />
+        <LimitMeter used={spent} limit={cap_credits} label="Spent of the cap" />
       )}
     </span>
   )

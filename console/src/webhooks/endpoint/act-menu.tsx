@@ -24,9 +24,7 @@ export function WebhookActs({ webhook, onOpen }: { webhook: Webhook; onOpen: (ac
   return (
     <>
       {webhook.active ? (
-        <Button kind="primary" onClick={() => onOpen('test')}>
-          Send a test event
-        </Button>
+        <Button onClick={() => onOpen('test')}>Send a test event</Button>
       ) : (
         <ResumeButton id={webhook.id} />
       )}

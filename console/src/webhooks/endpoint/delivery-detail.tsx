@@ -90,7 +90,7 @@ function DetailHead({
       <div className="row">
         <CopyButton text={delivery.event_id} label="Copy event id" />
         {is_active && (
-          <Button kind="primary" busy={state.busy} onClick={() => void again()}>
+          <Button busy={state.busy} onClick={() => void again()}>
             Send again
           </Button>
         )}

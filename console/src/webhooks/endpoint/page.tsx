@@ -1,11 +1,9 @@
 // /webhooks/:id: one webhook and its deliveries. Filters, the chosen delivery and the open dialog are in the address:
 // ?status=failed&delivery=dlv_…, ?act=test.
 
-import { useEffect, useRef } from 'react'
 import { Link, useParams } from 'wouter'
-import { Button } from '../../ui/button.tsx'
 import { Time } from '../../ui/figures.tsx'
-import { EmptyState, ProblemNotice, Skeleton } from '../../ui/notice.tsx'
+import { ProblemNotice, Skeleton } from '../../ui/notice.tsx'
 import { PageHead, usePageTitle } from '../../ui/page-head.tsx'
 import { oneOf, text, useUrlState } from '../../url-state.ts'
 import '../webhooks.css'
@@ -13,11 +11,7 @@ import { WebhookState } from '../state.tsx'
 import { describeAttempts, Strip } from '../strip.tsx'
 import { useStatsOf, useWebhook, type Webhook } from '../webhooks.ts'
 import { ACTS, type Act, ActDialog, WebhookActs } from './act-menu.tsx'
-import { useDeliveries } from './deliveries.ts'
-import { DeliveryDetail } from './delivery-detail.tsx'
-import { DeliveryList } from './delivery-list.tsx'
-import { DeliveryFilters, readFilter, useFilters } from './filters.tsx'
-import { SignatureCheck } from './signature-check.tsx'
+import { DeliveryLog } from './delivery-log.tsx'
 
 const VIEW = { delivery: text(), act: oneOf(['', ...ACTS], '') }
 
@@ -44,7 +38,7 @@ export default function WebhookPage() {
         <WebhookActs webhook={webhook} onOpen={open} />
       </PageHead>
       <Health webhook={webhook} />
-      <Deliveries
+      <DeliveryLog
         webhook={webhook}
         chosen={view.delivery}
         onChoose={(delivery) => setView({ delivery })}
@@ -102,88 +96,4 @@ function Health({ webhook }: { webhook: Webhook }) {
       </div>
     </>
   )
-}
-
-function Deliveries(props: {
-  webhook: Webhook
-  chosen: string
-  onChoose: (delivery_id: string) => void
-  onTest: () => void
-}) {
-  const { webhook, chosen, onChoose, onTest } = props
-  const filters = useFilters()
-  const side = useReturnToRow(chosen)
-  const found = useDeliveries(webhook.id, readFilter(filters))
-  const { event } = filters.view
-  // Several events may be of one millisecond.
-  const pages = found.pages?.map((page) =>
-    page.filter((row) => event === '' || row.event_id === event),
-  )
-  const list = { ...found, pages }
-  const empty = filters.is_narrowed ? (
-    <EmptyState
-      title="No delivery fits"
-      action={<Button onClick={filters.clear}>Clear filters</Button>}
-    >
-      <p>Deliveries are kept for 30 days.</p>
-    </EmptyState>
-  ) : (
-    <EmptyState
-      title="Nothing was sent yet"
-      action={
-        webhook.active && (
-          <Button kind="primary" onClick={onTest}>
-            Send a test event
-          </Button>
-        )
-      }
-    >
-      <p>Deliveries stand here as soon as something happens in {webhook.app_name}.</p>
-    </EmptyState>
-  )
-  return (
-    <section className={chosen === '' ? 'log' : 'log with-chosen'} aria-label="Deliveries">
-      <div className="delivery-bar">
-        <h2>Deliveries</h2>
-        <Button kind="quiet" onClick={list.retry}>
-          Refresh
-        </Button>
-      </div>
-      <DeliveryFilters filters={filters} />
-      <div className="deliveries">
-        <div className="delivery-side" ref={side}>
-          <DeliveryList {...{ list, chosen, onChoose, empty }} is_active={webhook.active} />
-        </div>
-        <div className="delivery-main">
-          {chosen === '' ? (
-            <SignatureCheck />
-          ) : (
-            <>
-              <p className="back-to-list">
-                <Button onClick={() => onChoose('')}>All deliveries</Button>
-              </p>
-              <DeliveryDetail
-                webhook_id={webhook.id}
-                is_active={webhook.active}
-                delivery_id={chosen}
-              />
-            </>
-          )}
-        </div>
-      </div>
-    </section>
-  )
-}
-
-/** On a phone the list is away while a delivery is shown; back on it, the focus is where it was. */
-function useReturnToRow(chosen: string) {
-  const side = useRef<HTMLDivElement>(null)
-  const before = useRef(chosen)
-  useEffect(() => {
-    if (chosen === '' && before.current !== '') {
-      side.current?.querySelector<HTMLElement>(`[data-id="${before.current}"]`)?.focus()
-    }
-    before.current = chosen
-  }, [chosen])
-  return side
 }
