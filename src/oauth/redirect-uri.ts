@@ -53,6 +53,7 @@ function withoutPort(uri: string): string | undefined {
 function refusal(message: string): ApiError {
   return new ApiError('invalid_request', {
     message,
+    param: 'redirect_uris',
     hint: 'Use https://, or http://localhost and http://127.0.0.1 with any port. No wildcard, fragment, user name or space; each address is compared exactly.',
   })
 }

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { EVENT_TYPE_NAMES } from '../events/event-types.ts'
 import { type RoutePolicy, sessionOf } from '../http/access.ts'
 import {
+  Id,
   Nullable,
   NullableCredits,
   nullableCredits,
@@ -42,6 +43,8 @@ const EventName = Type.Enum(EVENT_TYPE_NAMES)
 const Webhook = Type.Object({
   id: Type.String({ examples: ['wh_01989f2e7c1a7b3e9d7e2f6f0d1c5a10'] }),
   client_id: Type.String({ description: 'The app whose events it is told of.' }),
+  app_id: Id,
+  app_name: Type.String({ examples: ['Poem Machine'] }),
   url: Type.String({ examples: ['https://example.com/hooks/svc'] }),
   events: Type.Array(EventName, { examples: [['usage.completed', 'balance.low']] }),
   low_balance_threshold: NullableCredits,
@@ -252,6 +255,8 @@ function presentWebhook(row: WebhookRow) {
   return {
     id: webhookName(row.id),
     client_id: row.client_id,
+    app_id: row.app_id,
+    app_name: row.app_name,
     url: row.url ?? '',
     events: row.events as (typeof EVENT_TYPE_NAMES)[number][],
     low_balance_threshold: nullableCredits(row.low_balance_threshold),

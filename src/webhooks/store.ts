@@ -5,6 +5,8 @@ import { type Queryable, statement, type Tx } from '../platform/db.ts'
 export type WebhookRow = {
   id: string
   client_id: string
+  app_id: string
+  app_name: string
   /** Null: a terminal that listens. */
   url: string | null
   events: string[]
@@ -36,7 +38,7 @@ export type NewWebhook = {
   now: Date
 }
 
-const COLUMNS = `id, client_id, url, events, low_balance_threshold, active, switched_off_at,
+const COLUMNS = `id, client_id, app_id, (select name from app where app.id = webhook.app_id) as app_name, url, events, low_balance_threshold, active, switched_off_at,
   case when previous_secret_until > ledger_now() then previous_secret_until end as previous_secret_until, created_at`
 
 const FIND_APP = statement<{ id: string; developer_id: string }>(

@@ -133,7 +133,12 @@ test('O3: wildcards, plain http, other schemes, fragments and user names cannot 
       payload: JSON.stringify({ redirect_uris: [uri] }),
     })
     for (const reply of [created, changed]) {
-      assert.deepEqual([reply.statusCode, reply.json().error.code], [400, 'invalid_request'], uri)
+      const { code, param } = reply.json().error
+      assert.deepEqual(
+        [reply.statusCode, code, param],
+        [400, 'invalid_request', 'redirect_uris'],
+        uri,
+      )
     }
   }
 })

@@ -49,7 +49,11 @@ export type WebhookService = Awaited<ReturnType<typeof createWebhookService>>
 
 export async function createWebhookService(options: Parameters<typeof createApp>[0] = {}) {
   const service = await createApp(options)
-  const { parts } = service
+  return { ...service, ...(await startWebhookWork(service)), ...managing(service) }
+}
+
+/** The background work of a service that a test has started in another way. */
+export async function startWebhookWork({ parts }: Pick<TestApp, 'parts'>) {
   await keepWebhookLog(parts)
   const job_parts = { ...parts, wakeMailSender: () => {} }
   /** What the worker does: reads the outbox, sends what is due, and is done when it is answered. */
@@ -58,7 +62,7 @@ export async function createWebhookService(options: Parameters<typeof createApp>
     await sendDue(job_parts)
     await eventually('the dispatcher is idle', () => parts.dispatcher.is_idle, 15_000)
   }
-  return { ...service, work, job_parts, ...managing(service) }
+  return { work, job_parts }
 }
 
 export type Owner = {

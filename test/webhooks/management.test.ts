@@ -10,7 +10,7 @@ const service = await createWebhookService()
 const { developer, app, webhook, ask, post, receiver } = await service.owner({
   low_balance_threshold: 100_000,
 })
-const { client_id } = app
+const { client_id, id: app_id } = app
 const URL = 'https://example.com/hook'
 
 type Failure = { error: { code: string; message: string; hint?: string } }
@@ -35,6 +35,8 @@ describe('a new webhook', () => {
     assert.ok(Date.parse(String(created_at)))
     assert.deepEqual(rest, {
       client_id,
+      app_id,
+      app_name: 'Poem Machine',
       url: URL,
       events: ['balance.low'],
       low_balance_threshold: 5,

@@ -179,6 +179,12 @@ export function ChoiceField(props: {
   )
 }
 
+/** What the API refused of this field, for a control that is not one element. */
+export function useFieldFault(name: string): ApiProblem | undefined {
+  const { problem } = useContext(FormContext)
+  return problem?.param === name ? problem : undefined
+}
+
 type Tied = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': true | undefined }
 
 /** Label, hint and error of one control, tied to it for those who hear the page. */
@@ -189,8 +195,7 @@ export function Field(props: {
   children: (tied: Tied) => ReactNode
 }) {
   const id = useId()
-  const { problem } = useContext(FormContext)
-  const fault = problem?.param === props.name ? problem : undefined
+  const fault = useFieldFault(props.name)
   const described = [props.hint !== undefined && `${id}-hint`, fault && `${id}-fault`].filter(
     Boolean,
   )

@@ -1,0 +1,30 @@
+// The dialog that registers an app, and then shows its secret once.
+
+import { useState } from 'react'
+import { Button } from '../ui/button.tsx'
+import { Dialog, DialogActions } from '../ui/dialog.tsx'
+import { Form, SubmitButton } from '../ui/form.tsx'
+import { AppFields, NEW_APP, readDraft } from './app-fields.tsx'
+import { type AppWithSecret, createApp } from './apps.ts'
+import { IssuedSecret } from './issued-secret.tsx'
+
+export function CreateApp({ onClose }: { onClose: () => void }) {
+  const [draft, setDraft] = useState(NEW_APP)
+  const [issued, setIssued] = useState<AppWithSecret | undefined>()
+  if (issued) {
+    return (
+      <IssuedSecret is_new issued={issued} title={`${issued.name} is made`} onClose={onClose} />
+    )
+  }
+  return (
+    <Dialog title="Create an app" onClose={onClose}>
+      <Form onSubmit={async () => setIssued(await createApp(readDraft(draft)))}>
+        <AppFields draft={draft} onChange={(change) => setDraft({ ...draft, ...change })} />
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <SubmitButton>Create</SubmitButton>
+        </DialogActions>
+      </Form>
+    </Dialog>
+  )
+}
