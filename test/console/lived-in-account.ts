@@ -9,28 +9,30 @@ import { batch, standInAt } from '../payouts/support.ts'
 import { PASSWORD, type TestApp } from '../support/app.ts'
 import { startEventReceiver } from '../support/event-receiver.ts'
 import { eventually } from '../support/eventually.ts'
+import { verifyAddress } from '../support/mails.ts'
 import { connectHosted, createOAuthApp, type Person } from '../support/oauth.ts'
 
 const DAY_MS = 24 * 3_600_000
 const EMAIL = 'ada@lovelace.example'
-const PAYOUT_DAYS: readonly number[] = [16, 26]
+const PAYOUT_DAYS: readonly number[] = [19, 28]
 const TOP_UP_DAYS: readonly number[] = [3, 19]
 
 /** Settings that a month of calls needs. */
-export const LIVED_IN_SETTINGS = { WELCOME_CREDITS: '90000000' }
+export const LIVED_IN_SETTINGS = { WELCOME_CREDITS: '40000000' }
 
 /** Model, tokens of the answer: what is asked for again and again. */
 const OWN_CALLS = [
-  ['gpt-4o-mini', 900],
-  ['anthropic/claude-sonnet-4', 3_200],
-  ['gpt-4o', 2_400],
-  ['google/gemini-2.5-flash', 2_600],
-  ['gpt-5', 2_800],
-  ['google/gemini-2.5-pro', 1_900],
+  ['gpt-4o-mini', 9_000],
+  ['anthropic/claude-sonnet-4', 30_000],
+  ['gpt-4o', 11_000],
+  ['google/gemini-2.5-flash', 26_000],
+  ['gpt-5', 20_000],
+  ['google/gemini-2.5-pro', 12_000],
 ] as const
 const USER_CALLS = [
-  ['anthropic/claude-opus-4', 9_000],
-  ['gpt-4o', 3_800],
+  ['anthropic/claude-opus-4', 20_000],
+  ['anthropic/claude-opus-4', 14_000],
+  ['gpt-4o', 9_000],
 ] as const
 
 export type LivedIn = Awaited<ReturnType<typeof makeLivedInAccount>>
@@ -43,6 +45,7 @@ export async function makeLivedInAccount(service: Listening, options: { days?: n
   service.clock.advance(-days * DAY_MS)
   const developer = await service.register(EMAIL)
   const belongings = await makeBelongings(service, developer)
+  await verifyAddress(service, developer)
   const stripe = await connectStripe(service, developer)
   for (let day = 0; day < days; day++) {
     await liveOneDay(begin, belongings, day)
@@ -69,8 +72,8 @@ export async function makeLivedInAccount(service: Listening, options: { days?: n
 async function makeBelongings(service: Listening, developer: Person) {
   const { bearer } = developer
   const apps = {
-    poems: await createOAuthApp(service, developer, { name: 'Poem Machine', markup_percent: 30 }),
-    inbox: await createOAuthApp(service, developer, { name: 'Inbox Helper', markup_percent: 15 }),
+    poems: await createOAuthApp(service, developer, { name: 'Poem Machine', markup_percent: 50 }),
+    inbox: await createOAuthApp(service, developer, { name: 'Inbox Helper', markup_percent: 30 }),
   }
   const in_days = (days: number) =>
     new Date(service.clock.now().getTime() + days * DAY_MS).toISOString()
@@ -138,7 +141,7 @@ async function callNow(begin: Begin, belongings: Belongings): Promise<void> {
   await call(service, belongings.keys.staging.key, { model: 'gpt-4o', prompt: '[[sandbox:429]]' })
   for (const [model, tokens] of OWN_CALLS) {
     service.clock.advance(17 * 60_000)
-    const prompt = `[[sandbox:tokens=${Math.ceil(tokens / 3)}]] And now?`
+    const prompt = `[[sandbox:tokens=${Math.ceil(tokens / 12)}]] And now?`
     await call(service, belongings.keys.production.key, { model, prompt })
   }
   service.clock.advance(2 * 3_600_000 - OWN_CALLS.length * 17 * 60_000)

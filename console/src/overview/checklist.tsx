@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { api, ask } from '../api.ts'
 import { asProblem } from '../problem.ts'
 import { sampleCalls } from '../sample-call.ts'
-import { Button, LinkButton } from '../ui/button.tsx'
+import { Button, IconButton, LinkButton } from '../ui/button.tsx'
 import { Sign } from '../ui/icons.tsx'
 import { CodeSnippet } from '../ui/snippet.tsx'
 import type { Account } from './overview.ts'
@@ -103,9 +103,7 @@ export function Checklist({ account }: { account: Account }) {
         <p className="soft">
           {done} of {steps.length} done
         </p>
-        <Button kind="quiet" onClick={dismiss}>
-          Hide this list
-        </Button>
+        <IconButton sign="close" label="Hide this list" onClick={dismiss} />
       </header>
       <ol>{first.map(itemOf)}</ol>
       <h3>When your users pay</h3>

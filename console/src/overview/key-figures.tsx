@@ -6,6 +6,8 @@ import { Money, Time } from '../ui/figures.tsx'
 import { countDays } from './attention.tsx'
 import type { Account, Earnings, Spend } from './overview.ts'
 
+const DAY_MS = 24 * 3_600_000
+
 type FiguresProps = {
   account: Account
   days: number
@@ -31,7 +33,10 @@ export function Figures({ account, days, spend, earnings, runway }: FiguresProps
       >
         <Money credits={account.available} />
       </Figure>
-      <Figure label={`Spend, last ${days} days`} note={spend && <Change {...{ spend, days }} />}>
+      <Figure
+        label={`Spend, last ${days} days`}
+        note={spend && <Change {...{ account, spend, days }} />}
+      >
         {spend ? <Money credits={spend.total} /> : '…'}
       </Figure>
       <Figure
@@ -67,10 +72,16 @@ function Figure({
   )
 }
 
-function Change({ spend, days }: { spend: Spend; days: number }) {
+/** An account that was not there for the whole period before has nothing to be compared with. */
+function Change({
+  account,
+  spend,
+  days,
+}: Pick<FiguresProps, 'account' | 'days'> & { spend: Spend }) {
   const { total, before, requests } = spend
   const calls = `${formatCount(requests)} ${requests === 1 ? 'call' : 'calls'}`
-  if (before === 0) return calls
+  const age_days = (Date.now() - Date.parse(account.created_at)) / DAY_MS
+  if (before === 0 || age_days < 2 * days) return calls
   const percent = Math.round(((total - before) / before) * 100)
   const words =
     percent === 0

@@ -100,6 +100,13 @@ export function readSpend(
   return { ...spend, series: toSeries(by_model) }
 }
 
+/** Sisters of one family stand beside each other: each has a shade of its own, as far as shades reach. */
+const SHADES: readonly ((color: string) => string)[] = [
+  (color) => color,
+  (color) => `color-mix(in oklch, ${color}, var(--ink) 35%)`,
+  (color) => `color-mix(in oklch, ${color}, var(--paper) 35%)`,
+]
+
 function toSeries(by_model: ReadonlyMap<string, number[]>): Spend['series'] {
   const ranked = [...by_model]
     .map(([model, values]) => ({ model, values, total: sum(values) }))
@@ -107,13 +114,12 @@ function toSeries(by_model: ReadonlyMap<string, number[]>): Spend['series'] {
     .toSorted((one, other) => other.total - one.total)
   const named = ranked.filter(({ model }, rank) => model !== '' && rank < SERIES_MAX)
   const rest = ranked.filter((entry) => !named.includes(entry))
-  const series = named.map(({ model, values, total }) => ({
-    id: model,
-    name: model,
-    color: colorOfModel(model),
-    values,
-    total,
-  }))
+  const used = new Set<string>()
+  const series = named.map(({ model, values, total }) => {
+    const color = SHADES.map((shade) => shade(colorOfModel(model))).find((it) => !used.has(it))
+    used.add(color ?? '')
+    return { id: model, name: model, color: color ?? OTHER_COLOR, values, total }
+  })
   const [first] = rest
   if (!first) return series
   const values = first.values.map((_, place) => sum(rest.map((entry) => entry.values[place] ?? 0)))
