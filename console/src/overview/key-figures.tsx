@@ -14,9 +14,11 @@ type FiguresProps = {
   spend: Spend | undefined
   earnings: Earnings | undefined
   runway: number | undefined
+  /** In place of a figure that has not come, or will not. */
+  blank: string
 }
 
-export function Figures({ account, days, spend, earnings, runway }: FiguresProps) {
+export function Figures({ account, days, spend, earnings, runway, blank }: FiguresProps) {
   return (
     <dl className="figures">
       <Figure
@@ -37,13 +39,13 @@ export function Figures({ account, days, spend, earnings, runway }: FiguresProps
         label={`Spend, last ${days} days`}
         note={spend && <Change {...{ account, spend, days }} />}
       >
-        {spend ? <Money credits={spend.total} /> : '…'}
+        {spend ? <Money credits={spend.total} /> : blank}
       </Figure>
       <Figure
         label="Runway"
         note={runway === undefined ? 'once something is spent' : 'at the pace of the last 7 days'}
       >
-        {spend ? describeRunway(runway) : '…'}
+        {spend ? describeRunway(runway) : blank}
       </Figure>
       <Figure label="Next payout" note={<PayoutNote earnings={earnings} />}>
         <Money credits={earnings ? nextPayout(earnings) : 0} />

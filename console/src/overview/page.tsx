@@ -74,7 +74,12 @@ function Overview({ account, days }: { account: Account; days: number }) {
         <Checklist account={account} />
       )}
       <AttentionList concerns={concerns} />
-      <Figures {...{ account, days, runway }} spend={spend.data} earnings={earnings.data} />
+      <Figures
+        {...{ account, days, runway }}
+        spend={spend.data}
+        earnings={earnings.data}
+        blank={spend.error ? '–' : '…'}
+      />
       {spend.error && !spend.data ? (
         <ProblemNotice problem={spend.error} onRetry={() => void spend.refetch()} />
       ) : (
