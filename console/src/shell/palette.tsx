@@ -63,7 +63,7 @@ export default function Palette({ onClose, onShortcuts }: PaletteProps) {
 
 /** Somebody who pastes a secret here has it in the clipboard by mistake, as like as not. */
 function describeNothing(query: string): string {
-  return /^\s*(?:sk-svc-|svc_secret_|sess_|whsec_)/.test(query)
+  return /^\s*(?:sk-svc-|svc_secret_|svc_token_|svc_refresh_|sess_|whsec_)/.test(query)
     ? 'This is a secret. It is searched for nowhere, and nobody should see it: replace it if it was shown.'
     : 'Nothing has that name or id.'
 }
