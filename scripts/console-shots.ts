@@ -18,10 +18,18 @@ const SCREENS = {
 } as const
 const THEMES = ['light', 'dark'] as const
 
-type Shot = { name: string; path: string; screen: keyof typeof SCREENS; theme: 'light' | 'dark' }
+type Shot = {
+  name: string
+  path: string
+  screen: keyof typeof SCREENS
+  theme: (typeof THEMES)[number]
+  /** Somebody who has just registered. */
+  is_first_run?: boolean
+}
 
 /** The few that the page shows. */
 const SHOWN: readonly Shot[] = [
+  { name: 'first-run', path: '/', screen: 'desktop', theme: 'light', is_first_run: true },
   { name: 'overview', path: '/', screen: 'desktop', theme: 'light' },
   { name: 'overview-dark', path: '/', screen: 'desktop', theme: 'dark' },
   { name: 'overview-phone', path: '/', screen: 'phone', theme: 'light' },
@@ -46,13 +54,15 @@ test('pictures of the console', async () => {
   const stage = await openConsole(LIVED_IN_SETTINGS)
   const lived_in = await makeLivedInAccount(stage)
   await stage.makeOperator(lived_in.person)
-  const { page, open } = await stage.visit(lived_in.person)
+  const regular = await stage.visit(lived_in.person)
+  const newcomer = await stage.visit(await stage.register('newcomer@example.com'))
   const ids = new Map([
     ['/apps/:id', lived_in.apps.poems.id],
     ['/webhooks/:id', lived_in.webhooks.failing.id],
     ['/operate/users/:id', lived_in.person.user_id],
   ])
   for (const shot of values.all ? everyShot() : SHOWN) {
+    const { page, open } = shot.is_first_run ? newcomer : regular
     await page.setViewportSize(SCREENS[shot.screen])
     await page.emulateMedia({ colorScheme: shot.theme, reducedMotion: 'reduce' })
     await open(shot.path.replace(':id', ids.get(shot.path) ?? ''))

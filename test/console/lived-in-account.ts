@@ -39,9 +39,12 @@ export type LivedIn = Awaited<ReturnType<typeof makeLivedInAccount>>
 
 type Listening = TestApp & { address: string }
 
-export async function makeLivedInAccount(service: Listening, options: { days?: number } = {}) {
-  const { days = 30 } = options
-  const begin = { service, random: seeded(7) }
+export async function makeLivedInAccount(
+  service: Listening,
+  options: { days?: number; scale?: number } = {},
+) {
+  const { days = 30, scale = 1 } = options
+  const begin = { service, random: seeded(7), scale }
   service.clock.advance(-days * DAY_MS)
   const developer = await service.register(EMAIL)
   const belongings = await makeBelongings(service, developer)
@@ -111,12 +114,17 @@ async function makeBelongings(service: Listening, developer: Person) {
 }
 
 type Belongings = Awaited<ReturnType<typeof makeBelongings>>
-type Begin = { service: Listening; random: () => number }
+/** `scale`: how much longer or shorter answers are, and how dear. */
+type Begin = { service: Listening; random: () => number; scale: number }
 
 /** Busier in the week than at its end, and a little more every day. */
-async function liveOneDay({ service, random }: Begin, { keys, users }: Belongings, day: number) {
+async function liveOneDay(
+  { service, random, scale }: Begin,
+  { keys, users }: Belongings,
+  day: number,
+) {
   const is_weekend = [0, 6].includes(service.clock.now().getUTCDay())
-  const pace = (is_weekend ? 0.35 : 1) * (0.6 + day / 60)
+  const pace = scale * (is_weekend ? 0.35 : 1) * (0.6 + day / 60)
   for (const [at, [model, tokens]] of OWN_CALLS.entries()) {
     const key = at % 3 === 2 ? keys.staging : keys.production
     const prompt = `[[sandbox:tokens=${Math.ceil(tokens * pace * (0.5 + random()))}]] Go on.`
@@ -134,14 +142,14 @@ async function liveOneDay({ service, random }: Begin, { keys, users }: Belonging
 
 /** What stands on top of the lists. */
 async function callNow(begin: Begin, belongings: Belongings): Promise<void> {
-  const { service } = begin
+  const { service, scale } = begin
   service.clock.advance(-3 * 3_600_000)
   await liveOneDay(begin, belongings, 20)
   service.clock.advance(3_600_000)
   await call(service, belongings.keys.staging.key, { model: 'gpt-4o', prompt: '[[sandbox:429]]' })
   for (const [model, tokens] of OWN_CALLS) {
     service.clock.advance(17 * 60_000)
-    const prompt = `[[sandbox:tokens=${Math.ceil(tokens / 12)}]] And now?`
+    const prompt = `[[sandbox:tokens=${Math.ceil((tokens * scale) / 12)}]] And now?`
     await call(service, belongings.keys.production.key, { model, prompt })
   }
   service.clock.advance(2 * 3_600_000 - OWN_CALLS.length * 17 * 60_000)

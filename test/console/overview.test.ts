@@ -11,7 +11,7 @@ import { audit, openConsole, settle } from './support.ts'
 
 const skip = skipWithout('chromium')
 const stage = skip ? undefined : await openConsole(LIVED_IN_SETTINGS)
-const lived_in = stage && (await makeLivedInAccount(stage, { days: 8 }))
+const lived_in = stage && (await makeLivedInAccount(stage, { days: 4, scale: 0.1 }))
 
 function requireStage() {
   if (!stage || !lived_in) throw new Error('there is no browser')
