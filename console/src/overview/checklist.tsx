@@ -29,7 +29,7 @@ const FIRST_STEPS: readonly Step[] = [
   {
     name: 'first_call',
     title: 'Make a first call',
-    why: 'In the playground, without a key, or with the command below.',
+    why: 'In the playground, which needs no key, or from a terminal.',
     to: '/playground',
     act: 'Open the playground',
   },

@@ -4,9 +4,8 @@ import { Link } from 'wouter'
 import { formatCount } from '../format.ts'
 import { colorOfModel } from '../model-colors.ts'
 import { sampleCalls } from '../sample-call.ts'
-import { LinkButton } from '../ui/button.tsx'
 import { Badge, CreditAmount, Time } from '../ui/figures.tsx'
-import { EmptyState, ProblemNotice, Skeleton } from '../ui/notice.tsx'
+import { ProblemNotice, Skeleton } from '../ui/notice.tsx'
 import { CodeSnippet } from '../ui/snippet.tsx'
 import { ScrollArea } from '../ui/table.tsx'
 import { type Call, useLatestCalls } from './overview.ts'
@@ -28,17 +27,13 @@ export function LatestCalls() {
 
 function NoCalls() {
   return (
-    <EmptyState
-      title="No call yet"
-      action={
-        <LinkButton to="/playground" kind="primary">
-          Open the playground
-        </LinkButton>
-      }
-    >
-      <p>The playground needs no key. With one, any OpenAI or Anthropic client works:</p>
+    <div className="no-calls">
+      <p className="soft">
+        None yet. <Link to="/playground">The playground</Link> needs no key; with one, any OpenAI or
+        Anthropic client works:
+      </p>
       <CodeSnippet label="A call" samples={sampleCalls()} />
-    </EmptyState>
+    </div>
   )
 }
 

@@ -83,7 +83,7 @@ function Overview({ account, days }: { account: Account; days: number }) {
       {spend.error && !spend.data ? (
         <ProblemNotice problem={spend.error} onRetry={() => void spend.refetch()} />
       ) : (
-        <SpendByModel spend={spend.data} days={days} />
+        onboarding.first_call && <SpendByModel spend={spend.data} days={days} />
       )}
       <LatestCalls />
     </div>

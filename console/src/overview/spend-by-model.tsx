@@ -36,7 +36,7 @@ export function SpendByModel({ spend, days }: { spend: Spend | undefined; days: 
         </div>
       )}
       {spend && spend.paid_by_users > 0 && (
-        <p className="soft">
+        <p className="soft users-paid">
           Users of your apps paid <Money credits={spend.paid_by_users} /> more from their own
           balances.
         </p>
