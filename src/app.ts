@@ -46,6 +46,7 @@ import { canTopUp, describeService } from './service-description.ts'
 import { topupEventHandlers } from './topups/event-handlers.ts'
 import { topupRoutes } from './topups/routes.ts'
 import { accountRoutes } from './usage/account-routes.ts'
+import { attentionRoutes } from './usage/attention-routes.ts'
 import { callRoutes } from './usage/call-routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { VERSION } from './version.ts'
@@ -94,6 +95,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   deliveryRoutes(app, { ...parts, wakeSenders: parts.delivery_wake.wake })
   moneyRoutes(app, parts, account_parts.wakeMailSender)
   accountRoutes(app, { ...parts, described: describeService(config) })
+  attentionRoutes(app, { ...parts, webhookName })
   usageRoutes(app, parts)
   callRoutes(app, parts)
   earningsRoutes(app, parts)
@@ -125,6 +127,7 @@ function accountParts(parts: Parts, options: AppOptions) {
     secure_cookies: config.PUBLIC_URL.startsWith('https:'),
     endAccess: accessEnder(parts),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
+    shows_mail_links: config.SVC_MODE === 'sandbox' && config.SMTP_URL === undefined,
   }
 }
 

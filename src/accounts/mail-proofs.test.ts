@@ -8,6 +8,7 @@ import {
   type TestApp,
 } from '../../test/support/app.ts'
 import { sql } from '../../test/support/database.ts'
+import { LIVE_SETTINGS } from '../../test/support/live-settings.ts'
 import { linksFor, mailedToken } from '../../test/support/mails.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -28,10 +29,28 @@ describe('verification', async () => {
 
   async function asked() {
     const person = await service.register()
-    assert.deepEqual((await ask(person.bearer)).json(), { success: true, already_verified: false })
+    assert.equal((await ask(person.bearer)).json().already_verified, false)
     const token = await mailedToken(service, person.email)
     return { ...person, token, link: new URL(`http://x/auth/verify?token=${token}`) }
   }
+  test('the link is in the answer only where no mail leaves the machine', async () => {
+    const person = await service.register()
+    const { verify_url } = (await ask(person.bearer)).json<{ verify_url: string }>()
+    const link = new URL(verify_url)
+    assert.equal(link.origin + link.pathname, `${service.parts.config.PUBLIC_URL}/auth/verify`)
+    const token = link.searchParams.get('token') ?? ''
+    assert.equal((await confirm(token, { password: PASSWORD })).statusCode, 200)
+    assert.deepEqual((await ask(person.bearer)).json(), { success: true, already_verified: true })
+    for (const settings of [{ SMTP_URL: 'smtp://127.0.0.1:9' }, LIVE_SETTINGS]) {
+      const other = await createApp({ settings })
+      const { bearer } = await other.register()
+      assert.deepEqual((await other.post('/auth/send-verification', {}, bearer)).json(), {
+        success: true,
+        already_verified: false,
+      })
+    }
+  })
+
   const isVerified = async (bearer: Record<string, string>) =>
     (await ask(bearer)).json().already_verified
 
@@ -286,8 +305,8 @@ describe('a forgotten password', async () => {
 describe('the queue of mail', async () => {
   test('no token waits in the database: before it is sent there is none, after it only a hash', async () => {
     const service = await createApp()
-    const { bearer, email } = await service.register()
-    await service.post('/auth/send-verification', {}, bearer)
+    const { email } = await service.register()
+    await service.post('/auth/forgot-password', { email })
     assert.equal((await sql(service.database_url, 'select 1 from mail_token')).length, 0)
     await sendQueuedMail(service)
     const [link] = linksFor(service, email)

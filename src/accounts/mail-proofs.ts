@@ -13,6 +13,7 @@ import { grantVerifiedCredits } from '../wallet/postings.ts'
 import { requireAccount, requirePassword } from './accounts.ts'
 import { emailKey } from './email-address.ts'
 import { deleteFactorsOfAccount } from './factors/store.ts'
+import { proofLink } from './mails.ts'
 import { type PasswordRules, requireStrongPassword } from './password-policy.ts'
 import { hashPassword } from './passwords.ts'
 import { callOffProofs, findMailToken, insertTokenOfMail, lockAccount } from './proof-store.ts'
@@ -63,15 +64,35 @@ export type ProofParts = PasswordRules & {
   verified_credits: bigint
 }
 
+export type VerificationParts = ProofParts & {
+  public_url: string
+  /** Where no mail leaves the machine, who is signed in is shown the link: a first run must not end at a folder of mails. */
+  shows_mail_links: boolean
+}
+
 export async function requestVerification(
-  parts: ProofParts,
+  parts: VerificationParts,
   account_id: string,
-): Promise<{ already_verified: boolean }> {
-  const account = await requireAccount(parts.db, account_id)
-  if (account.email_verified_at) return { already_verified: true }
+): Promise<{ already_verified: boolean; verify_url?: string }> {
+  const { email, email_verified_at } = await requireAccount(parts.db, account_id)
+  if (email_verified_at) return { already_verified: true }
   await parts.limits.require('verification', account_id)
-  await queueMail(parts, emailKey(account.email), 'verify_email')
-  return { already_verified: false }
+  const purpose = 'verify_email'
+  if (!parts.shows_mail_links) {
+    await queueMail(parts, emailKey(email), purpose)
+    return { already_verified: false }
+  }
+  const at = parts.clock.now()
+  const id = mintId({ at })
+  // One transaction: the sender must not have sent and forgotten the mail before its second token is made.
+  const token = await parts.db.transaction(async (tx) => {
+    await queueMailToEmail(tx, { id, email_key: emailKey(email), purpose, at })
+    return await issueProof(tx, { id, email, purpose }, at)
+  })
+  parts.wakeMailSender()
+  if (token === undefined) return { already_verified: false }
+  const { public_url } = parts
+  return { already_verified: false, verify_url: proofLink({ public_url, purpose, token }) }
 }
 
 /** Never says whether the address is known, nor that it has had its share of mail. */
@@ -153,7 +174,7 @@ export async function resetPassword(
 
 /** Makes the token of one mail; called by the sender, right before it is sent. Undefined: it was called off. */
 export async function issueProof(
-  db: Db,
+  db: Queryable,
   mail: { id: string; email: string; purpose: ProofPurpose },
   now: Date,
 ): Promise<string | undefined> {

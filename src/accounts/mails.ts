@@ -57,7 +57,7 @@ export function composeMail(options: {
   public_url: string
 }): Mail {
   const words = WORDS[options.purpose]
-  const link = `${options.public_url}${words.path}?token=${options.token}`
+  const link = proofLink(options)
   return {
     to: options.to,
     subject: words.subject,
@@ -66,6 +66,15 @@ export function composeMail(options: {
 <p><a href="${link}">${words.action}</a></p>
 <p>${words.until}<br>${words.ignore}</p>`),
   }
+}
+
+/** What the mail of a proof leads to. */
+export function proofLink(options: {
+  purpose: ProofPurpose
+  token: string
+  public_url: string
+}): string {
+  return `${options.public_url}${WORDS[options.purpose].path}?token=${options.token}`
 }
 
 /** Words without a link to click: paragraphs, with an empty line between them. */

@@ -63,7 +63,11 @@ function verifyRoutes(app: App, parts: ProofRouteParts): void {
       const account_id = ownSessionOf(parts, request)
       await answer(request, reply, {
         work: () => verifyEmail(parts, { token, password, account_id, client: clientOf(request) }),
-        done: { title: 'Address confirmed', text: 'Thank you. You can close this page.' },
+        done: {
+          title: 'Address confirmed',
+          text: 'Thank you. You can close this page.',
+          details: html`<p><a href="/console/">To the console</a></p>`,
+        },
         showAgain: (error) => showVerify(parts, { request, reply }, token, error),
       })
     },

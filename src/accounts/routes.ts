@@ -17,11 +17,11 @@ import {
 } from './accounts.ts'
 import { Assertion } from './factors/passkey-schemas.ts'
 import { PROOF_KINDS, requireOneProof } from './factors/proofs.ts'
-import { requestReset, requestVerification } from './mail-proofs.ts'
+import { requestReset, requestVerification, type VerificationParts } from './mail-proofs.ts'
 import { Password, type ProofRouteParts, proofPageRoutes } from './proof-routes.ts'
 import { clientOf, closeSession, closeSessionOfToken, SESSION_LIFETIME_S } from './sessions.ts'
 
-export type AuthParts = AccountParts & ProofRouteParts
+export type AuthParts = AccountParts & ProofRouteParts & VerificationParts
 
 const Email = Type.String({ maxLength: 1000, examples: ['ada@example.com'] })
 const User = Type.Object({
@@ -203,7 +203,16 @@ function mailRoutes(app: App, parts: AuthParts): void {
         summary: 'Send the verification mail',
         description: 'At most 3 an hour. An address that is verified already uses up nothing.',
         response: {
-          200: Type.Object({ success: Type.Literal(true), already_verified: Type.Boolean() }),
+          200: Type.Object({
+            success: Type.Literal(true),
+            already_verified: Type.Boolean(),
+            verify_url: Type.Optional(
+              Type.String({
+                description: 'Only in sandbox mode without `SMTP_URL`: the link of the mail.',
+                examples: ['http://localhost:8080/auth/verify?token=svc_verify_abc'],
+              }),
+            ),
+          }),
         },
       },
     },

@@ -132,11 +132,11 @@ function greet(config: Config, address: string): void {
   process.stderr.write(`
   Svc is ready (${config.SVC_MODE} mode) at ${address}
 
-  Console         ${base}/console/
+  Console         ${base}/console/   open it to create an account and make a first call
   API reference   ${base}/docs
   Health          ${base}/health
 
-  Create an account:
+  Or from a terminal:
 
     curl -s ${base}/auth/register -H 'content-type: application/json' \\
       -d '{"email":"ada@example.com","password":"correct horse battery"}'

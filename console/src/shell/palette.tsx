@@ -1,27 +1,28 @@
-// The command palette (⌘K, Ctrl K): pages by name, and things by the id that somebody has in the clipboard.
+// The command palette (⌘K, Ctrl K): pages and acts by name, and things by the id that somebody has in the clipboard.
 
 import { type KeyboardEvent, useId, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useAccount } from '../queries.ts'
-import { ROUTES } from '../routes.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { findTargets, type Target } from './palette-targets.ts'
 
-type Target = { label: string; note: string; to: string }
+export type PaletteProps = { onClose: () => void; onShortcuts: () => void }
 
-const SHOWN_MAX = 8
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
-
-export default function Palette({ onClose }: { onClose: () => void }) {
+export default function Palette({ onClose, onShortcuts }: PaletteProps) {
   const [query, setQuery] = useState('')
   const [at, setAt] = useState(0)
   const [, navigate] = useLocation()
   const account = useAccount()
   const list_id = useId()
-  const targets = findTargets(query, account.data?.is_operator === true)
+  const targets = findTargets(query, {
+    is_operator: account.data?.is_operator === true,
+    onShortcuts,
+  })
   const follow = (target: Target | undefined) => {
     if (!target) return
     onClose()
-    if (target.to.startsWith('/docs')) location.assign(target.to)
+    if ('run' in target) target.run()
+    else if (target.to.startsWith('/docs')) location.assign(target.to)
     else navigate(target.to)
   }
   const walk = (event: KeyboardEvent) => {
@@ -40,11 +41,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         type="search"
         className="palette-input"
         role="combobox"
-        aria-label="Page or id"
+        aria-label="Page, act or id"
         aria-expanded="true"
         aria-controls={list_id}
         aria-activedescendant={targets[at] && `${list_id}-${at}`}
-        placeholder="A page, or an id such as wh_…"
+        placeholder="A page, something to do, or an id"
         autoComplete="off"
         spellCheck={false}
         value={query}
@@ -55,9 +56,16 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         onKeyDown={walk}
       />
       <Results id={list_id} {...{ targets, at, setAt, follow }} />
-      {targets.length === 0 && <p className="soft">Nothing has that name or id.</p>}
+      {targets.length === 0 && <p className="soft">{describeNothing(query)}</p>}
     </Dialog>
   )
+}
+
+/** Somebody who pastes a secret here has it in the clipboard by mistake, as like as not. */
+function describeNothing(query: string): string {
+  return /^\s*(?:sk-svc-|svc_secret_|svc_token_|svc_refresh_|sess_|whsec_)/.test(query)
+    ? 'This is a secret. It is searched for nowhere, and nobody should see it: replace it if it was shown.'
+    : 'Nothing has that name or id.'
 }
 
 function Results(props: {
@@ -71,49 +79,19 @@ function Results(props: {
     <ul id={props.id} className="palette" role="listbox" aria-label="Results">
       {props.targets.map((target, index) => (
         <li
-          key={target.to}
+          key={`${target.label} ${target.note}`}
           id={`${props.id}-${index}`}
           role="option"
           aria-selected={index === props.at}
           onMouseEnter={() => props.setAt(index)}
-          onMouseDown={() => props.follow(target)}
+          onMouseDown={(event) => {
+            event.preventDefault()
+            props.follow(target)
+          }}
         >
           {target.label} <span className="soft">{target.note}</span>
         </li>
       ))}
     </ul>
   )
-}
-
-function findTargets(query: string, is_operator: boolean): Target[] {
-  const wanted = query.trim()
-  const by_id = targetsOfId(wanted, is_operator)
-  if (by_id.length > 0) return by_id
-  return ROUTES.filter((route) => !route.path.includes(':'))
-    .filter((route) => route.seen_by === 'everybody' || is_operator)
-    .map((route): Target => ({ label: route.title, note: route.group, to: route.path }))
-    .concat({ label: 'API reference', note: 'docs', to: '/docs' })
-    .concat({ label: 'Error codes', note: 'docs', to: '/docs/errors' })
-    .filter(({ label, to }) => `${label} ${to}`.toLowerCase().includes(wanted.toLowerCase()))
-    .slice(0, SHOWN_MAX)
-}
-
-/** Ids with a prefix say what they name. A bare UUID may be a call, a key, an app or a person. */
-function targetsOfId(id: string, is_operator: boolean): Target[] {
-  const named = encodeURIComponent(id)
-  if (/^wh_\w+$/.test(id)) return [{ label: 'Webhook', note: id, to: `/webhooks/${named}` }]
-  if (/^evt_\w+$/.test(id)) return [{ label: 'Event', note: id, to: `/webhooks?event=${named}` }]
-  if (/^svc_client_\w+$/.test(id)) {
-    return [
-      { label: 'Usage of the app', note: id, to: `/usage?client_id=${named}` },
-      { label: 'Apps', note: id, to: `/apps?client_id=${named}` },
-    ]
-  }
-  if (!UUID.test(id)) return []
-  return [
-    { label: 'Receipt of the call', note: id, to: `/usage?call=${named}` },
-    { label: 'Usage of the key', note: id, to: `/usage?key_id=${named}` },
-    { label: 'App', note: id, to: `/apps/${named}` },
-    ...(is_operator ? [{ label: 'User', note: id, to: `/operate/users/${named}` }] : []),
-  ]
 }

@@ -21,18 +21,21 @@ import { Toasts } from '../ui/toast.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { Navigation } from './navigation.tsx'
 import { NotFound } from './not-found.tsx'
+import { useShortcutKeys } from './shortcut-keys.ts'
 import { TopBar } from './top-bar.tsx'
 
 // Not needed for the first paint.
 const Palette = lazy(() => import('./palette.tsx'))
+const Shortcuts = lazy(() => import('./shortcuts.tsx'))
 const StepUpDialog = lazy(() => import('./step-up-dialog.tsx'))
 
 export function Shell() {
-  const [opened, setOpened] = useState<'menu' | 'palette' | undefined>()
+  const [opened, setOpened] = useState<'menu' | 'palette' | 'shortcuts' | undefined>()
   const close = () => setOpened(undefined)
   const is_proof_asked = useSyncExternalStore(subscribeToProof, isProofAsked)
   const openPalette = useCallback(() => setOpened('palette'), [])
-  usePaletteKey(openPalette)
+  const openShortcuts = useCallback(() => setOpened('shortcuts'), [])
+  useShortcutKeys(openPalette, openShortcuts)
   return (
     <>
       <a className="skip" href="#main">
@@ -55,7 +58,8 @@ export function Shell() {
         </Dialog>
       )}
       <Suspense fallback={null}>
-        {opened === 'palette' && <Palette onClose={close} />}
+        {opened === 'palette' && <Palette onClose={close} onShortcuts={openShortcuts} />}
+        {opened === 'shortcuts' && <Shortcuts onClose={close} />}
         {is_proof_asked && <StepUpDialog />}
       </Suspense>
       <Toasts />
@@ -111,17 +115,4 @@ function Page({ route }: { route: PageRoute }) {
   // Nothing of an operator's page is asked for before it is known that somebody is one.
   if (route.seen_by === 'operators' && !account.data) return <Skeleton lines={6} />
   return <WouterRoute path={route.path} component={pageOf(route)} />
-}
-
-/** `open` stays the same between renders. */
-function usePaletteKey(open: () => void): void {
-  useEffect(() => {
-    const listen = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey)) return
-      event.preventDefault()
-      open()
-    }
-    addEventListener('keydown', listen)
-    return () => removeEventListener('keydown', listen)
-  }, [open])
 }
