@@ -25,7 +25,7 @@ import { buildDocument, collectRoutes } from './http/openapi.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
 import { leakRoutes } from './keys/leak-routes.ts'
 import { keyRoutes } from './keys/routes.ts'
-import { settingWarnings } from './live-settings.ts'
+import { isLoopback, settingWarnings } from './live-settings.ts'
 import { appRoutes } from './oauth/app-routes.ts'
 import { appUserRoutes } from './oauth/app-user-routes.ts'
 import { authorizeRoutes } from './oauth/authorize-routes.ts'
@@ -127,7 +127,11 @@ function accountParts(parts: Parts, options: AppOptions) {
     secure_cookies: config.PUBLIC_URL.startsWith('https:'),
     endAccess: accessEnder(parts),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
-    shows_mail_links: config.SVC_MODE === 'sandbox' && config.SMTP_URL === undefined,
+    // At a public address anybody could otherwise confirm somebody else's.
+    shows_mail_links:
+      config.SVC_MODE === 'sandbox' &&
+      config.SMTP_URL === undefined &&
+      isLoopback(config.PUBLIC_URL),
   }
 }
 

@@ -86,6 +86,6 @@ function isLiveStripe({ STRIPE_SECRET_KEY: key }: Config): boolean {
   return key !== undefined && /^(sk|rk)_live_/.test(key)
 }
 
-function isLoopback(url: string): boolean {
+export function isLoopback(url: string): boolean {
   return LOOPBACK_HOST.test(URL.parse(url)?.hostname ?? '')
 }

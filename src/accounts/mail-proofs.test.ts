@@ -41,7 +41,8 @@ describe('verification', async () => {
     const token = link.searchParams.get('token') ?? ''
     assert.equal((await confirm(token, { password: PASSWORD })).statusCode, 200)
     assert.deepEqual((await ask(person.bearer)).json(), { success: true, already_verified: true })
-    for (const settings of [{ SMTP_URL: 'smtp://127.0.0.1:9' }, LIVE_SETTINGS]) {
+    const elsewhere = { PUBLIC_URL: 'https://sandbox.example.com' }
+    for (const settings of [{ SMTP_URL: 'smtp://127.0.0.1:9' }, elsewhere, LIVE_SETTINGS]) {
       const other = await createApp({ settings })
       const { bearer } = await other.register()
       assert.deepEqual((await other.post('/auth/send-verification', {}, bearer)).json(), {
