@@ -32,7 +32,7 @@ export function ConnectTab({ app }: { app: App }) {
         </section>
       ))}
       <p>
-        All parameters and answers: <a href="/docs#oauth">the reference</a>. To be told who
+        All parameters and answers: <a href="/docs#tag-oauth">the reference</a>. To be told who
         connected and what was charged, <Link to="/webhooks?create=true">add a webhook</Link>.
       </p>
     </div>

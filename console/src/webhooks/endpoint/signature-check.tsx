@@ -14,7 +14,7 @@ export function SignatureCheck() {
       <CodeSnippet label="Check the signature" samples={SIGNATURE_SAMPLES} />
       <p>
         <a href="/docs#events">Events and their fields</a> ·{' '}
-        <a href="/docs#webhooks">Reference of webhooks</a>
+        <a href="/docs#tag-webhooks">Reference of webhooks</a>
       </p>
     </section>
   )
