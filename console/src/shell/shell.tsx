@@ -19,6 +19,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Skeleton } from '../ui/notice.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
+import { useLanding } from './landing.ts'
 import { Navigation } from './navigation.tsx'
 import { NotFound } from './not-found.tsx'
 import { TopBar } from './top-bar.tsx'
@@ -33,6 +34,7 @@ export function Shell() {
   const is_proof_asked = useSyncExternalStore(subscribeToProof, isProofAsked)
   const openPalette = useCallback(() => setOpened('palette'), [])
   usePaletteKey(openPalette)
+  useLanding()
   return (
     <>
       <a className="skip" href="#main">
