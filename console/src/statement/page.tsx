@@ -8,7 +8,7 @@ import { EmptyState } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { type Column, DataTable } from '../ui/table.tsx'
 import './statement.css'
-import { CSV_ADDRESS, type Movement, nameMovement, useStatement } from './statement.ts'
+import { CSV_ADDRESS, describeMovement, type Movement, useStatement } from './statement.ts'
 
 export default function StatementPage() {
   const statement = useStatement()
@@ -76,23 +76,21 @@ const COLUMNS: Column<Movement>[] = [
 
 /** On a phone the time, app and model stand below it. */
 function What({ row }: { row: Movement }) {
-  const { generation_id, description, app_name, created_at } = row
-  const name = nameMovement(row)
+  const { generation_id, app_name, created_at } = row
+  const { title, note } = describeMovement(row)
   return (
     <>
       {generation_id === null ? (
-        <span className="cell-title">{name}</span>
+        <span className="cell-title">{title}</span>
       ) : (
         <Link to={`/usage?call=${encodeURIComponent(generation_id)}`} className="cell-title">
-          {name}
+          {title}
           <span className="unseen">, open its receipt</span>
         </Link>
       )}
-      {generation_id === null && description !== null && (
-        <span className="soft cell-note">{description}</span>
-      )}
+      {generation_id === null && note !== '' && <span className="soft cell-note">{note}</span>}
       <span className="soft cell-note narrow-only">
-        {generation_id !== null && description}
+        {generation_id !== null && note}
         {app_name !== null && ` · ${app_name}`}
       </span>
       <span className="soft cell-note narrow-only">

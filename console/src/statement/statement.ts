@@ -28,8 +28,11 @@ const KINDS = new Map([
   ['closure', 'Forfeited'],
 ])
 
-export function nameMovement({ kind }: Movement): string {
-  return KINDS.get(kind) ?? kind.replaceAll('_', ' ')
+/** The service's own words for it, where they only say the kind again; else they stand below. */
+export function describeMovement({ kind, description }: Movement): { title: string; note: string } {
+  const title = KINDS.get(kind) ?? kind.replaceAll('_', ' ')
+  const note = description ?? ''
+  return note.startsWith(title) ? { title: note, note: '' } : { title, note }
 }
 
 export function useStatement() {

@@ -15,13 +15,14 @@ export function AutoTopupSection({ bounds }: { bounds: Bounds }) {
   const auto = useAutoTopup()
   return (
     <section className="topup-part" aria-labelledby="automatic">
-      <header className="row">
+      <header className="part-title">
         <h2 id="automatic">Automatic top-up</h2>
         {auto.data && (
           <Badge tone={auto.data.enabled ? 'good' : 'plain'}>
             {auto.data.enabled ? 'On' : 'Off'}
           </Badge>
         )}
+        {auto.data?.enabled && <SwitchOff auto={auto.data} />}
       </header>
       {auto.error && <ProblemNotice problem={auto.error} onRetry={() => void auto.refetch()} />}
       {auto.isPending && <Skeleton />}
@@ -43,11 +44,6 @@ function AutoTopupForms({ auto, bounds }: { auto: AutoTopup; bounds: Bounds }) {
     await setAutoTopup({ enabled: true, ...readWish(values, bounds) })
     toast(auto.enabled ? 'Automatic top-up is changed.' : 'Automatic top-up is on.')
   }
-  const switchOff = async () => {
-    const { threshold_credits, amount_usd, monthly_ceiling_usd } = auto
-    await setAutoTopup({ enabled: false, threshold_credits, amount_usd, monthly_ceiling_usd })
-    toast('Automatic top-up is off.')
-  }
   return (
     <>
       <AutoTopupState auto={auto} />
@@ -57,12 +53,20 @@ function AutoTopupForms({ auto, bounds }: { auto: AutoTopup; bounds: Bounds }) {
           <SubmitButton kind="plain">{auto.enabled ? 'Save' : 'Switch on'}</SubmitButton>
         </div>
       </Form>
-      {auto.enabled && (
-        <Form onSubmit={switchOff}>
-          <SubmitButton kind="quiet">Switch off</SubmitButton>
-        </Form>
-      )}
     </>
+  )
+}
+
+function SwitchOff({ auto }: { auto: AutoTopup }) {
+  const submit = async () => {
+    const { threshold_credits, amount_usd, monthly_ceiling_usd } = auto
+    await setAutoTopup({ enabled: false, threshold_credits, amount_usd, monthly_ceiling_usd })
+    toast('Automatic top-up is off.')
+  }
+  return (
+    <Form onSubmit={submit}>
+      <SubmitButton kind="plain">Switch off</SubmitButton>
+    </Form>
   )
 }
 

@@ -68,7 +68,9 @@ function Offer({ topup }: OfferProps) {
   return (
     <div className="topup-parts">
       <section className="topup-part" aria-labelledby="buy">
-        <h2 id="buy">Buy credits</h2>
+        <header className="part-title">
+          <h2 id="buy">Buy credits</h2>
+        </header>
         <BuyForm offer={topup} />
       </section>
       <AutoTopupSection bounds={topup} />
@@ -90,14 +92,25 @@ function topupId(topup: Topup): string {
 }
 
 const COLUMNS: Column<Topup>[] = [
-  { head: 'When', cell: ({ created_at }) => <Time at={created_at} /> },
+  { head: 'When', wide_only: true, cell: ({ created_at }) => <Time at={created_at} /> },
   {
     head: 'How',
     wide_only: true,
     cell: ({ source }) => (source === 'automatic' ? 'Automatically' : 'By hand'),
   },
+  {
+    head: 'Amount',
+    cell: ({ credits, created_at, source }) => (
+      <>
+        <Money credits={credits} />
+        <span className="soft cell-note narrow-only">
+          <Time at={created_at} />
+          {source === 'automatic' && ', automatically'}
+        </span>
+      </>
+    ),
+  },
   { head: 'State', cell: (topup) => <State topup={topup} /> },
-  { head: 'Amount', align: 'end', cell: ({ credits }) => <Money credits={credits} /> },
   {
     head: 'Receipt',
     align: 'end',

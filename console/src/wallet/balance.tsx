@@ -3,12 +3,12 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { goToCheckout } from '../topups/topups.ts'
-import { Button, LinkButton } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { Money } from '../ui/figures.tsx'
 import { ProblemNotice } from '../ui/notice.tsx'
 import type { Account } from './wallet.ts'
 
-export function Balance({ account, onLowBalance }: { account: Account; onLowBalance: () => void }) {
+export function Balance({ account }: { account: Account }) {
   const { available, held, promotional, balance, low_balance_credits: low } = account
   return (
     <section className="balance" aria-labelledby="balance">
@@ -23,26 +23,26 @@ export function Balance({ account, onLowBalance }: { account: Account; onLowBala
           </dd>
         </div>
         <div>
-          <dt>Held by running calls</dt>
-          <dd>
-            <Money credits={held} />
-          </dd>
-        </div>
-        <div>
           <dt>Balance</dt>
           <dd>
             <Money credits={balance} />
           </dd>
         </div>
         <div>
-          <dt>Of it promotional, spent first</dt>
+          <dt>Held by running calls</dt>
+          <dd>
+            <Money credits={held} />
+          </dd>
+        </div>
+        <div>
+          <dt>Promotional, spent first</dt>
           <dd>
             <Money credits={promotional} />
           </dd>
         </div>
       </dl>
       <QuickTopup topup={account.service.topup} />
-      <p className="soft low-balance">
+      <p className="soft">
         {low === null ? (
           'No mail when the balance is low.'
         ) : (
@@ -50,9 +50,7 @@ export function Balance({ account, onLowBalance }: { account: Account; onLowBala
             A mail comes when the balance falls below <Money credits={low} />.
           </>
         )}{' '}
-        <Button kind="quiet" onClick={onLowBalance}>
-          Change
-        </Button>
+        <Link to="/wallet?low_balance=true">Change</Link>
       </p>
     </section>
   )
@@ -81,9 +79,7 @@ function QuickTopup({ topup }: { topup: Account['service']['topup'] }) {
             ${usd}
           </Button>
         ))}
-        <LinkButton to="/topups" kind="quiet">
-          Another amount
-        </LinkButton>
+        <Link to="/topups">Another amount</Link>
       </div>
       <p className="soft">
         Leads to the payment page. <Link to="/topups">Automatic top-up</Link> does it for you.

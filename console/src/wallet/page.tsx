@@ -8,7 +8,7 @@ import { usePaysOnly } from '../shell/landing.ts'
 import { LimitMeter, Money, Time } from '../ui/figures.tsx'
 import { Sign } from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
-import { EmptyState, ProblemNotice, Skeleton } from '../ui/notice.tsx'
+import { ProblemNotice, Skeleton } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { type Column, DataTable } from '../ui/table.tsx'
 import { flag, text, useUrlState } from '../url-state.ts'
@@ -40,9 +40,7 @@ export default function WalletPage() {
         <ProblemNotice problem={account.error} onRetry={() => void account.refetch()} />
       )}
       {account.isPending && <Skeleton />}
-      {account.data && (
-        <Balance account={account.data} onLowBalance={() => setView({ low_balance: true })} />
-      )}
+      {account.data && <Balance account={account.data} />}
       <h2 className="part-head">Connected apps</h2>
       <DataTable
         label="Connected apps"
@@ -69,12 +67,10 @@ function BuilderLine() {
 
 function NoApps() {
   return (
-    <EmptyState title="No app is connected">
-      <p>
-        When an app offers to sign in and pay with your own credits, you see here what it spends,
-        set the most it may spend, and can end it at any time.
-      </p>
-    </EmptyState>
+    <p className="soft no-apps">
+      None yet. When an app offers to sign in and pay with your own credits, you see here what it
+      spends, set the most that it may spend, and can end it at any time.
+    </p>
   )
 }
 

@@ -95,6 +95,7 @@ function ConfirmApp(props: {
         autoComplete="one-time-code"
         maxLength={20}
         required
+        autoFocus
       />
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>

@@ -41,14 +41,19 @@ function eventId(event: SecurityEvent): string {
 const COLUMNS: Column<SecurityEvent>[] = [
   {
     head: 'What',
-    cell: ({ says, details }) => (
+    cell: ({ says, details, at, ip, device }) => (
       <>
         <span className="cell-title">{says}</span>
         <span className="soft cell-note">{describeDetails(details)}</span>
+        <span className="soft cell-note narrow-only">
+          <Time at={at} />
+        </span>
+        <span className="soft cell-note narrow-only">
+          {[device, ip].filter((part) => part !== null).join(', ')}
+        </span>
       </>
     ),
   },
-  { head: 'When', cell: ({ at }) => <Time at={at} /> },
   {
     head: 'From',
     wide_only: true,
@@ -61,22 +66,38 @@ const COLUMNS: Column<SecurityEvent>[] = [
       </>
     ),
   },
+  {
+    head: 'When',
+    wide_only: true,
+    width: '13rem',
+    cell: ({ at }) => (
+      <span className="no-wrap">
+        <Time at={at} />
+      </span>
+    ),
+  },
 ]
 
-/** Ids and names, as the service wrote them down; sums and times as people read them. */
+/** Names first, without their label. Ids only where there is no name to know it by. */
 function describeDetails(details: Record<string, unknown>): string {
-  return Object.entries(details)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${nameOf(name)}: ${describe(name, value)}`)
-    .join(', ')
+  const told = Object.entries(details).filter(([, value]) => value !== null)
+  const isName = ([field]: [string, unknown]) => /(^|_)name$/.test(field)
+  const names = told.filter(isName)
+  const rest = told
+    .filter((entry) => !isName(entry))
+    .filter(([field]) => names.length === 0 || !field.endsWith('_id'))
+  return [
+    ...names.map(([, value]) => String(value)),
+    ...rest.map(([field, value]) => `${nameField(field)}: ${describeValue(field, value)}`),
+  ].join(', ')
 }
 
-function nameOf(name: string): string {
-  return name.replace(/_(credits|at)$/, '').replaceAll('_', ' ')
+function nameField(field: string): string {
+  return field.replace(/_(credits|at)$/, '').replaceAll('_', ' ')
 }
 
-function describe(name: string, value: unknown): string {
-  if (name.endsWith('_credits') && typeof value === 'number') return formatDollars(value)
-  if (name.endsWith('_at') && typeof value === 'string') return formatTime(value)
+function describeValue(field: string, value: unknown): string {
+  if (field.endsWith('_credits') && typeof value === 'number') return formatDollars(value)
+  if (field.endsWith('_at') && typeof value === 'string') return formatTime(value)
   return String(value)
 }

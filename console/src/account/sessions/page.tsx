@@ -24,7 +24,7 @@ export default function SessionsPage() {
   const ended = rows.find((row) => row.id === view.end)
   return (
     <>
-      <PageHead title="Sessions" lead="Where you are signed in. What you do not know, end.">
+      <PageHead title="Sessions" lead="Where you are signed in. End what you do not recognise.">
         {rows.some((row) => !row.current) && (
           <Button onClick={() => setView({ end: OTHERS })}>Sign out everywhere else</Button>
         )}
