@@ -24,7 +24,7 @@ async function arrive() {
 test('an amount is bought on the sandbox checkout, and the way back shows it paid with its receipt', {
   skip,
 }, async () => {
-  const { page, open, payments: stripe, complaints, context } = await arrive()
+  const { page, open, payments: stripe, person, complaints, context } = await arrive()
   await open('/topups')
   const amount = page.getByLabel('Amount')
   for (const typed of ['4.99', '1000.01', '5.001', 'five', '9007199254740993']) {
@@ -39,8 +39,10 @@ test('an amount is bought on the sandbox checkout, and the way back shows it pai
   await stripe.control('/webhooks', { hold: true })
   await page.getByRole('button', { name: 'Continue to payment' }).click()
   await page.getByLabel('Visa 4242').check()
+  // Another one that is never paid: what is said is about the payment that somebody comes back from.
+  await stage?.post('/account/topups', { amount_usd: 50 }, person.bearer)
   await page.getByRole('button', { name: 'Pay $12.34' }).click()
-  await page.waitForURL('**/console/topups?result=paid')
+  await page.waitForURL('**/console/topups?result=paid&topup_id=*')
   await page.getByText('Your payment is being confirmed').waitFor()
   await stripe.control('/webhooks/release', { order: 'as_made' })
   await stripe.control('/webhooks', { hold: false })
@@ -65,7 +67,7 @@ test('a quick amount of the wallet leads to the checkout, and leaving it charges
   await page.getByRole('button', { name: '$20', exact: true }).click()
   await page.getByRole('button', { name: 'Pay $20.00' }).waitFor()
   await page.getByText('Cancel').click()
-  await page.waitForURL('**/console/topups?result=canceled')
+  await page.waitForURL('**/console/topups?result=canceled&topup_id=*')
   await page.getByText('You left the payment. Nothing was charged.').waitFor()
   assert.equal((await read<{ balance: number }>('/account')).balance, 1_000_000)
   assert.deepEqual(complaints, [])

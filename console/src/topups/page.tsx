@@ -1,4 +1,5 @@
-// /topups: buying credits, by hand and automatically, and what was bought. The checkout leads back here with ?result=.
+// /topups: buying credits, by hand and automatically, and what was bought. The checkout leads back here with
+// ?result= and ?topup_id=.
 
 import { useEffect, useRef } from 'react'
 import { useAccount } from '../queries.ts'
@@ -6,7 +7,7 @@ import { Badge, Money, Time } from '../ui/figures.tsx'
 import { ProblemNotice, Skeleton } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { type Column, DataTable } from '../ui/table.tsx'
-import { oneOf, useUrlState } from '../url-state.ts'
+import { oneOf, text, useUrlState } from '../url-state.ts'
 import { AutoTopupSection } from './auto-topup.tsx'
 import { BuyForm } from './buy-form.tsx'
 import { describeFailure } from './failures.ts'
@@ -14,25 +15,25 @@ import { ResultNotice } from './result-notice.tsx'
 import './topups.css'
 import { readPaymentsAgain, type Topup, useTopups } from './topups.ts'
 
-const VIEW = { result: oneOf(['', 'paid', 'canceled'], '') }
+const VIEW = { result: oneOf(['', 'paid', 'canceled'], ''), topup_id: text() }
 
 export default function TopupsPage() {
-  const [{ result }, setView] = useUrlState(VIEW)
+  const [{ result, topup_id }, setView] = useUrlState(VIEW)
   const account = useAccount()
   const topups = useTopups()
-  const newest = topups.pages?.[0]?.find((topup) => topup.source === 'checkout')
-  useFreshBalance(newest?.state)
+  const returned = topups.pages?.flat().find((topup) => topup.id === topup_id)
+  useFreshBalance(returned?.state)
   return (
     <>
       <PageHead
         title="Top-ups"
         lead="Buy credits by hand, or let a saved payment method keep your balance up."
       />
-      {result !== '' && (
+      {result !== '' && topups.pages && (
         <ResultNotice
           result={result}
-          newest={newest}
-          onClose={() => setView({ result: '' }, { replace: true })}
+          topup={returned}
+          onClose={() => setView({ result: '', topup_id: '' }, { replace: true })}
         />
       )}
       {account.error && <ProblemNotice problem={account.error} />}

@@ -10,10 +10,10 @@ import { readPaymentsAgain, type Topup } from './topups.ts'
 const LOOK_AGAIN_MS = 1_500
 const LOOKS_MAX = 40
 
-type ResultProps = { result: 'paid' | 'canceled'; newest: Topup | undefined; onClose: () => void }
+type ResultProps = { result: 'paid' | 'canceled'; topup: Topup | undefined; onClose: () => void }
 
-export function ResultNotice({ result, newest, onClose }: ResultProps) {
-  const is_waiting = result === 'paid' && (newest === undefined || newest.state === 'pending')
+export function ResultNotice({ result, topup, onClose }: ResultProps) {
+  const is_waiting = result === 'paid' && topup?.state === 'pending'
   useLookingAgain(is_waiting)
   return (
     <div className="result" role="status">
@@ -21,7 +21,7 @@ export function ResultNotice({ result, newest, onClose }: ResultProps) {
         {result === 'canceled' ? (
           <p>You left the payment. Nothing was charged.</p>
         ) : (
-          <PaymentState newest={newest} />
+          <PaymentState topup={topup} />
         )}
       </div>
       <Button kind="quiet" onClick={onClose}>
@@ -31,30 +31,32 @@ export function ResultNotice({ result, newest, onClose }: ResultProps) {
   )
 }
 
-function PaymentState({ newest }: { newest: Topup | undefined }) {
-  switch (newest?.state) {
+function PaymentState({ topup }: { topup: Topup | undefined }) {
+  switch (topup?.state) {
     case 'paid':
       return (
         <p>
-          Thank you. <Money credits={newest.credits} /> is in your balance. A receipt comes by mail.
+          Thank you. <Money credits={topup.credits} /> is in your balance. A receipt comes by mail.
         </p>
       )
     case 'failed':
       return (
         <p>
-          The payment failed{newest.failure_code && `: ${describeFailure(newest.failure_code)}`}.
+          The payment failed{topup.failure_code && `: ${describeFailure(topup.failure_code)}`}.
           Nothing was charged.
         </p>
       )
     case 'expired':
       return <p>The payment was not finished in time. Nothing was charged.</p>
-    default:
+    case 'pending':
       return (
         <p>
           Your payment is being confirmed, usually within seconds. A bank debit takes days; its
           credits come by themselves.
         </p>
       )
+    case undefined:
+      return <p>Your payments are in the list below.</p>
   }
 }
 
