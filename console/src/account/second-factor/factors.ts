@@ -32,8 +32,11 @@ export async function confirmApp(code: string): Promise<Added> {
 
 /** The browser asks for a finger, a face, a PIN or a key; what it makes of that is sent. */
 export async function addPasskey(name: string): Promise<Added> {
-  if (!('PublicKeyCredential' in window)) {
-    throw wrongField('passkey', 'This browser knows no passkeys. An authenticator app works.')
+  // Browsers of before 2025 know passkeys, and not how to read what the service sends.
+  const is_able =
+    'PublicKeyCredential' in window && 'parseCreationOptionsFromJSON' in PublicKeyCredential
+  if (!is_able) {
+    throw wrongField('passkey', 'This browser is too old for passkeys. An authenticator app works.')
   }
   const { options } = await ask(() => api.POST('/account/factors/passkeys/options'))
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(
