@@ -56,7 +56,8 @@ export async function connectApp(
   user: Person,
   wish: { name?: string; markup_percent?: number } = {},
 ) {
-  const app = await createOAuthApp(service, await service.register(), wish)
+  const developer = await service.register()
+  const app = await createOAuthApp(service, developer, wish)
   const fields = { cap: 'monthly', cap_usd: '5' }
   const { access_token } = await connect(service, { app, user, fields })
   const call = async () => {
@@ -65,5 +66,5 @@ export async function connectApp(
     const reply = await service.post('/v1/chat/completions', body, bearer)
     return reply.statusCode
   }
-  return { app, call }
+  return { app, developer, call }
 }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { chargeDue } from '../../src/topups/automatic-charges.ts'
 import { skipWithout } from '../support/system-parts.ts'
 import { openPayments } from './payers.ts'
 import { audit, openConsole, settle } from './support.ts'
@@ -109,6 +110,28 @@ test('automatic top-up is switched on within its bounds, changed, and switched o
   await page.getByText('Automatic top-up is off.').waitFor()
   assert.equal((await read<Auto>('/account/auto-topup')).enabled, false)
   assert.deepEqual(complaints, [])
+})
+
+test('a saved card that is declined switches automatic top-up off, and says why', {
+  skip,
+}, async () => {
+  const { page, open, payments: stripe, person } = await arrive()
+  if (!stage) return
+  await stripe.buy(person, 5, 'fails_later')
+  const wish = { threshold_credits: 30_000_000, amount_usd: 10, monthly_ceiling_usd: 100 }
+  await stage.request({
+    method: 'PUT',
+    url: '/account/auto-topup',
+    headers: { ...person.bearer, 'content-type': 'application/json' },
+    payload: JSON.stringify({ enabled: true, ...wish }),
+  })
+  const parts = { ...stage.parts, wakeMailSender: () => {} }
+  await chargeDue(parts, new AbortController().signal)
+  await open('/topups')
+  await page.getByText('It was switched off: the card was declined.').waitFor()
+  const [latest = ''] = await page.locator('tbody tr').allInnerTexts()
+  assert.match(latest, /Automatically[^]*Failed[^]*the card was declined/)
+  await audit(page, 'switched off')
 })
 
 test('what was refunded or failed says so, in words', { skip }, async () => {

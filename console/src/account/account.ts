@@ -66,7 +66,7 @@ export function useSecurityEvents() {
 
 export function useEarnings() {
   return useQuery({
-    queryKey: ['earnings'],
+    queryKey: ['leaving', 'earnings'],
     queryFn: () => ask(() => api.GET('/developers/earnings')),
   })
 }
