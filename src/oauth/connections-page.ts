@@ -43,7 +43,7 @@ ${
   page.next_cursor !== null &&
   html`<p><a href="/oauth/connections?cursor=${page.next_cursor}">More apps</a></p>`
 }
-<p class="pages"><a href="/oauth/security">Second factor</a> <a href="/oauth/sessions">Where you are signed in</a> <a href="/oauth/events">What happened to your account</a></p>
+<p class="pages"><a href="/console/wallet">Your balance and apps in the console</a> <a href="/oauth/security">Second factor</a> <a href="/oauth/sessions">Where you are signed in</a> <a href="/oauth/events">What happened to your account</a></p>
 <form class="leave" method="post" action="/oauth/logout"><input type="hidden" name="csrf" value="${page.csrf}">
 <button class="button quiet" type="submit">Sign out</button></form>`,
   })

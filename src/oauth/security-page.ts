@@ -37,7 +37,7 @@ ${factors.map((factor) => renderFactor(factor, page.csrf))}
 ${factors.length > 0 && renderCodesCard(page)}
 <div class="ways">${renderButton({ action: `${HOME}/passkey`, csrf: page.csrf, label: 'Add a passkey' })}
 ${!has_app && renderButton({ action: `${HOME}/totp`, csrf: page.csrf, label: 'Add an app' })}</div>
-<p class="pages"><a href="/oauth/connections">Connected apps</a> <a href="/oauth/sessions">Sessions</a></p>`,
+<p class="pages"><a href="/console/account/second-factor">Your second factor in the console</a> <a href="/oauth/connections">Connected apps</a> <a href="/oauth/sessions">Sessions</a></p>`,
   })
 }
 

@@ -34,7 +34,7 @@ ${
 }
 <form method="post" action="/oauth/sessions/end-others"><input type="hidden" name="csrf" value="${page.csrf}">
 <button class="button quiet danger" type="submit">Sign out everywhere else</button></form>
-<p><a href="/oauth/events">What happened to your account</a><br><a href="/oauth/connections">Connected apps</a></p>`,
+<p><a href="/console/account/sessions">Your sessions in the console</a><br><a href="/oauth/events">What happened to your account</a><br><a href="/oauth/connections">Connected apps</a></p>`,
   })
 }
 
@@ -64,7 +64,7 @@ ${
   next_cursor !== null &&
   html`<p><a href="/oauth/events?cursor=${next_cursor}">Older events</a></p>`
 }
-<p><a href="/oauth/sessions">Where you are signed in</a></p>`,
+<p><a href="/console/account/security-log">Your security log in the console</a><br><a href="/oauth/sessions">Where you are signed in</a></p>`,
   })
 }
 

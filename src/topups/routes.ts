@@ -71,7 +71,7 @@ export function topupRoutes(app: App, parts: TopupParts): void {
         operationId: 'create_topup',
         summary: 'Buy credits',
         description:
-          'Send the user to `checkout_url`. The credits are there once the processor has told us of the payment, usually within seconds. From there the browser comes to `return_to` with `?result=paid` or `?result=canceled`, or to a page that only says so.',
+          'Send the user to `checkout_url`. The credits are there once the processor has told us of the payment, usually within seconds. From there the browser comes to `return_to` with `?result=paid` or `?result=canceled` and the `topup_id`, or to a page that only says so.',
         body: Type.Object({
           amount_usd: Usd('In whole cents; $1.00 is 1,000,000 credits.', 20),
           save_payment_method: Type.Boolean({

@@ -68,8 +68,8 @@ export async function startTopup(
     email,
     topup_id: id,
     save_payment_method,
-    success_url: `${way_back}?result=paid`,
-    cancel_url: `${way_back}?result=canceled`,
+    success_url: `${way_back}?result=paid&topup_id=${id}`,
+    cancel_url: `${way_back}?result=canceled&topup_id=${id}`,
   })
   const checkout = await forPerson(
     making.catch(async (error: unknown) => {

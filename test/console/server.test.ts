@@ -124,3 +124,17 @@ test('the start page leads people to the console and programs to the reference',
   assert.equal((await get('/', { accept: '*/*' })).headers.location, '/docs')
   assert.equal((await get('/console')).headers.location, '/console/')
 })
+
+test('the pages without script each lead to the page of the console that does the same', async () => {
+  for (const [page, same] of [
+    ['/oauth/connections', '/console/wallet'],
+    ['/oauth/sessions', '/console/account/sessions'],
+    ['/oauth/events', '/console/account/security-log'],
+    ['/oauth/security', '/console/account/second-factor'],
+  ] as const) {
+    const { statusCode, body } = await get(page, { cookie })
+    assert.equal(statusCode, 200, page)
+    assert.ok(body.includes(`<a href="${same}">`), page)
+    assert.doesNotMatch(body, /<script/)
+  }
+})

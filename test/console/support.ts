@@ -30,8 +30,11 @@ export type Visit = {
   open: (path: string) => Promise<void>
 }
 
-export async function openConsole(settings: Record<string, string> = {}) {
-  const service = await createListeningApp(settings)
+export async function openConsole(
+  settings: Record<string, string> = {},
+  host?: '127.0.0.1' | 'localhost',
+) {
+  const service = await createListeningApp(settings, host)
   const browser = await openBrowser()
   return {
     ...service,

@@ -443,15 +443,15 @@ test('a top-up that is paid has a receipt, for who paid it and nobody else', asy
 test('a browser comes back from the processor to the console, and to no other site', async () => {
   const person = await registerPerson(shop)
   const started = await start(person, 20, { return_to: '/console/wallet/top-ups' })
-  const { checkout_url } = started.json<Started>()
+  const { id, checkout_url } = started.json<Started>()
   const session_id = checkout_url.split('/').at(-1) ?? ''
   const reply = await fetch(`${shop.sandbox.urls.stripe}/v1/checkout/sessions/${session_id}`, {
     headers: { authorization: 'Bearer sk_test_sandbox' },
   })
   const session = (await reply.json()) as { success_url: string; cancel_url: string }
   const page = `${service.parts.config.PUBLIC_URL}/console/wallet/top-ups`
-  assert.equal(session.success_url, `${page}?result=paid`)
-  assert.equal(session.cancel_url, `${page}?result=canceled`)
+  assert.equal(session.success_url, `${page}?result=paid&topup_id=${id}`)
+  assert.equal(session.cancel_url, `${page}?result=canceled&topup_id=${id}`)
   for (const return_to of [
     'https://evil.example',
     '//evil.example',

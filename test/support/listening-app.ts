@@ -7,9 +7,13 @@ import { type AddressInfo, createServer } from 'node:net'
 import { createApp, type TestApp } from './app.ts'
 import { type Person, Visitor } from './oauth.ts'
 
-export async function createListeningApp(settings: Record<string, string> = {}) {
+/** `host`: passkeys want a name, which an address of numbers is not. */
+export async function createListeningApp(
+  settings: Record<string, string> = {},
+  host: '127.0.0.1' | 'localhost' = '127.0.0.1',
+) {
   const port = await findFreePort()
-  const address = `http://127.0.0.1:${port}`
+  const address = `http://${host}:${port}`
   const service = await createApp({ settings: { PUBLIC_URL: address, ...settings } })
   await service.app.listen({ port, host: '127.0.0.1' })
   return { ...service, address }

@@ -6,12 +6,18 @@ import { warmPage } from '../pages.tsx'
 import { useAccount } from '../queries.ts'
 import { type Group, type IconName, type PageRoute, ROUTES } from '../routes.ts'
 import { PageIcon } from '../ui/icons.tsx'
+import { usePaysOnly } from './landing.ts'
 
 const HEADINGS: readonly (readonly [Group, string])[] = [
   ['build', 'Build'],
   ['wallet', 'Wallet'],
   ['operate', 'Operate'],
 ]
+
+/** For those who pay and build nothing yet. */
+const WALLET_FIRST = HEADINGS.toSorted(
+  ([one], [other]) => Number(other === 'wallet') - Number(one === 'wallet'),
+)
 
 type ListedRoute = PageRoute & { icon: IconName }
 
@@ -20,26 +26,29 @@ type NavigationProps = { label: string; onFollow?: () => void; children?: ReactN
 export function Navigation({ label, onFollow, children }: NavigationProps) {
   const account = useAccount()
   const is_operator = account.data?.is_operator === true
+  const headings = usePaysOnly() ? WALLET_FIRST : HEADINGS
   return (
     <nav className="navigation" aria-label={label}>
       {children}
-      {HEADINGS.filter(([group]) => group !== 'operate' || is_operator).map(([group, heading]) => (
-        <section key={group}>
-          <h2>{heading}</h2>
-          <ul>
-            {routesOf(group).map((route) => (
-              <NavigationItem key={route.path} route={route} onFollow={onFollow} />
-            ))}
-            {group === 'build' && (
-              <li>
-                <a href="/docs">
-                  <PageIcon name="docs" /> Docs
-                </a>
-              </li>
-            )}
-          </ul>
-        </section>
-      ))}
+      {headings
+        .filter(([group]) => group !== 'operate' || is_operator)
+        .map(([group, heading]) => (
+          <section key={group}>
+            <h2>{heading}</h2>
+            <ul>
+              {routesOf(group).map((route) => (
+                <NavigationItem key={route.path} route={route} onFollow={onFollow} />
+              ))}
+              {group === 'build' && (
+                <li>
+                  <a href="/docs">
+                    <PageIcon name="docs" /> Docs
+                  </a>
+                </li>
+              )}
+            </ul>
+          </section>
+        ))}
     </nav>
   )
 }

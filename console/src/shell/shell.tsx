@@ -19,6 +19,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Skeleton } from '../ui/notice.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
+import { useLanding } from './landing.ts'
 import { Navigation } from './navigation.tsx'
 import { NotFound } from './not-found.tsx'
 import { useShortcutKeys } from './shortcut-keys.ts'
@@ -36,6 +37,7 @@ export function Shell() {
   const openPalette = useCallback(() => setOpened('palette'), [])
   const openShortcuts = useCallback(() => setOpened('shortcuts'), [])
   useShortcutKeys(openPalette, openShortcuts)
+  useLanding()
   return (
     <>
       <a className="skip" href="#main">

@@ -42,7 +42,7 @@ function Proofs({ proofs, passkey_options, onCancel }: ProofsProps) {
       <Form
         onSubmit={async (values) => {
           const field = has_code ? 'totp' : 'password'
-          await prove({ [field]: values.read(field) }, field)
+          await prove({ [field]: values.readExact(field) }, field)
         }}
       >
         {has_code ? (

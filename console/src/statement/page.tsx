@@ -1,7 +1,111 @@
-// /statement
+// /statement: every movement of the wallet, to the credit, each with the balance after it.
 
+import { Link } from 'wouter'
+import { formatCredits, formatDollars } from '../format.ts'
+import { LinkButton } from '../ui/button.tsx'
+import { CreditAmount, Time } from '../ui/figures.tsx'
+import { EmptyState } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page-head.tsx'
+import { type Column, DataTable } from '../ui/table.tsx'
+import './statement.css'
+import { CSV_ADDRESS, describeMovement, type Movement, useStatement } from './statement.ts'
 
 export default function StatementPage() {
-  return <PageHead title="Statement" />
+  const statement = useStatement()
+  return (
+    <>
+      <PageHead
+        title="Statement"
+        lead="Every movement of your balance, newest first. In credits; $1.00 is 1,000,000."
+      >
+        <a className="button plain" href={CSV_ADDRESS} download>
+          Download as CSV
+        </a>
+      </PageHead>
+      <DataTable
+        label="Statement"
+        columns={COLUMNS}
+        list={statement}
+        rowKey={movementId}
+        empty={<NothingMoved />}
+      />
+    </>
+  )
+}
+
+function NothingMoved() {
+  return (
+    <EmptyState
+      title="Nothing has moved yet"
+      action={
+        <LinkButton to="/topups" kind="primary">
+          Top up
+        </LinkButton>
+      }
+    >
+      <p>What you buy and what calls cost is listed here, each with the balance after it.</p>
+    </EmptyState>
+  )
+}
+
+function movementId(row: Movement): string {
+  return row.id
+}
+
+const COLUMNS: Column<Movement>[] = [
+  { head: 'When', wide_only: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  { head: 'What', cell: (row) => <What row={row} /> },
+  {
+    head: 'App',
+    wide_only: true,
+    cell: ({ app_name, client_id }) =>
+      app_name ?? (client_id === null ? '' : <code>{client_id}</code>),
+  },
+  {
+    head: 'Model',
+    wide_only: true,
+    cell: ({ generation_id, description }) => generation_id !== null && description,
+  },
+  { head: 'Amount', align: 'end', cell: ({ amount }) => <Amount credits={amount} /> },
+  {
+    head: 'Balance after',
+    align: 'end',
+    cell: ({ balance_after }) => <CreditAmount credits={balance_after} />,
+  },
+]
+
+/** On a phone the time, app and model stand below it. */
+function What({ row }: { row: Movement }) {
+  const { generation_id, app_name, created_at } = row
+  const { title, note } = describeMovement(row)
+  return (
+    <>
+      {generation_id === null ? (
+        <span className="cell-title">{title}</span>
+      ) : (
+        <Link to={`/usage?call=${encodeURIComponent(generation_id)}`} className="cell-title">
+          {title}
+          <span className="unseen">, open its receipt</span>
+        </Link>
+      )}
+      {generation_id === null && note !== '' && <span className="soft cell-note">{note}</span>}
+      <span className="soft cell-note narrow-only">
+        {generation_id !== null && note}
+        {app_name !== null && ` · ${app_name}`}
+      </span>
+      <span className="soft cell-note narrow-only">
+        <Time at={created_at} />
+      </span>
+    </>
+  )
+}
+
+/** What came in has a plus, so that the sign never has to be guessed. */
+function Amount({ credits }: { credits: number }) {
+  return (
+    <span className={credits > 0 ? 'came-in' : undefined} title={formatDollars(credits)}>
+      {credits > 0 && '+'}
+      {formatCredits(credits)}
+    </span>
+  )
 }

@@ -34,7 +34,12 @@ const CALM: FormState = { problem: undefined, is_at_field: false, busy: false }
 const FormContext = createContext(CALM)
 
 /** What was filled in, by name, without blanks around it. */
-export type FormValues = { read(name: string): string; readAll(name: string): string[] }
+export type FormValues = {
+  read(name: string): string
+  readAll(name: string): string[]
+  /** With its blanks: for passwords. */
+  readExact(name: string): string
+}
 
 /** For what the form itself finds wrong, before anything is sent. */
 export function wrongField(param: string, message: string): ApiProblem {
@@ -222,10 +227,10 @@ export function Field(props: {
 }
 
 function readValues(data: FormData): FormValues {
-  const asText = (value: FormDataEntryValue | null) =>
-    typeof value === 'string' ? value.trim() : ''
+  const asTyped = (value: FormDataEntryValue | null) => (typeof value === 'string' ? value : '')
   return {
-    read: (name) => asText(data.get(name)),
-    readAll: (name) => data.getAll(name).map(asText),
+    read: (name) => asTyped(data.get(name)).trim(),
+    readAll: (name) => data.getAll(name).map((value) => asTyped(value).trim()),
+    readExact: (name) => asTyped(data.get(name)),
   }
 }
