@@ -13,9 +13,10 @@ import { type Call, useLatestCalls } from './overview.ts'
 export function LatestCalls() {
   const { data: calls, error, refetch } = useLatestCalls()
   return (
-    <section aria-labelledby="latest">
+    // Unnamed: the table has the name already, and is a landmark while it scrolls.
+    <section>
       <header className="section-head">
-        <h2 id="latest">Latest calls</h2>
+        <h2>Latest calls</h2>
         {calls && calls.length > 0 && <Link to="/usage">All calls</Link>}
       </header>
       {!calls && error && <ProblemNotice problem={error} onRetry={() => void refetch()} />}
