@@ -75,7 +75,12 @@ export default function AuditPage() {
           defaultValue={act}
           choices={[['', 'All'], ...known.map((name) => [name, name] as const)]}
         />
-        <TextField name="subject" label="To whom or what" defaultValue={subject} spellCheck={false} />
+        <TextField
+          name="subject"
+          label="To whom or what"
+          defaultValue={subject}
+          spellCheck={false}
+        />
       </FilterBar>
       <DataTable
         label="Acts of operators"
@@ -159,7 +164,9 @@ function ActDetails({ row }: { row: Act }) {
       {Object.keys(row.details).length > 0 && (
         <>
           <h3>Details</h3>
-          <Facts facts={Object.entries(row.details).map(([name, value]) => [name, asText(value)])} />
+          <Facts
+            facts={Object.entries(row.details).map(([name, value]) => [name, asText(value)])}
+          />
         </>
       )}
     </>

@@ -219,7 +219,9 @@ const JOB_COLUMNS: Column<Job>[] = [
   {
     head: 'Outcome',
     cell: ({ outcome }) => (
-      <Badge tone={outcome === 'ok' ? 'good' : 'danger'}>{outcome === 'ok' ? 'Done' : 'Failed'}</Badge>
+      <Badge tone={outcome === 'ok' ? 'good' : 'danger'}>
+        {outcome === 'ok' ? 'Done' : 'Failed'}
+      </Badge>
     ),
   },
   { head: 'Ended', cell: ({ ended_at }) => <Time at={ended_at} as="distance" /> },

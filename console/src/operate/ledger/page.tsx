@@ -97,7 +97,10 @@ function BookState({ book }: { book: Book }) {
           }
         />
       </Section>
-      <Section title="Seals" note="A month that is over is sealed: its digest names the one before.">
+      <Section
+        title="Seals"
+        note="A month that is over is sealed: its digest names the one before."
+      >
         <DataTable
           label="Seals"
           columns={SEAL_COLUMNS}
@@ -115,7 +118,9 @@ function Verdict({ book: { ok, checks } }: { book: Book }) {
   return (
     <div className="op-notes">
       {ok === null && <p className="op-note">Nothing was checked yet.</p>}
-      {ok === true && <p className="op-note good">The book is right: no check found a difference.</p>}
+      {ok === true && (
+        <p className="op-note good">The book is right: no check found a difference.</p>
+      )}
       {wrong.map((check) => (
         <div key={check.part} className="op-note danger">
           <p>
@@ -214,7 +219,11 @@ const SEAL_COLUMNS: Column<Seal>[] = [
     cell: ({ archived_at }) =>
       archived_at === null ? <span className="soft">No</span> : <Time at={archived_at} />,
   },
-  { head: 'Digest', wide_only: true, cell: ({ digest }) => <code className="op-id">{digest}</code> },
+  {
+    head: 'Digest',
+    wide_only: true,
+    cell: ({ digest }) => <code className="op-id">{digest}</code>,
+  },
 ]
 
 function monthOf({ month }: Seal): string {
