@@ -1,7 +1,7 @@
 // How the pages of operators are laid out: sections, figures with their period in the label, facts, and filters that
 // stand in the address.
 
-import { Fragment, type ReactNode, useId } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { Button } from '../ui/button.tsx'
 import { Time } from '../ui/figures.tsx'
 import { ProblemNotice, Skeleton } from '../ui/notice.tsx'
@@ -31,12 +31,11 @@ export function Section(props: {
   actions?: ReactNode
   children: ReactNode
 }) {
-  const id = useId()
   return (
-    <section className="op-section" aria-labelledby={id}>
+    <section className="op-section">
       <header className="op-section-head">
         <div>
-          <h2 id={id}>{props.title}</h2>
+          <h2>{props.title}</h2>
           {props.note !== undefined && <p className="soft">{props.note}</p>}
         </div>
         {props.actions !== undefined && <div className="row">{props.actions}</div>}

@@ -48,12 +48,7 @@ export function RunPayouts({ onClose }: { onClose: () => void }) {
             )}
             <Found found={found} />
             {found.total_cents > 0 && (
-              <Pay
-                key={found.total_cents}
-                {...{ found, onClose }}
-                idempotency_key={key}
-                onChanged={lookAgain}
-              />
+              <Pay {...{ found, onClose }} idempotency_key={key} onChanged={lookAgain} />
             )}
           </>
         )}
@@ -149,6 +144,8 @@ function Pay(props: {
     <Form onSubmit={submit}>
       <ReasonField />
       <TextField
+        // What was typed for another total is gone; the reason stays.
+        key={total_cents}
         name="expected_total_cents"
         label={`Type the total to pay it: ${formatCents(total_cents)}`}
         prefix="$"
