@@ -167,7 +167,7 @@ test('health and models show the traffic of everybody, with its period in each l
     ({ name }) => name === 'gpt-4o-mini',
   )
   assert.ok(model)
-  assert.equal(await row.locator('td').nth(6).innerText(), String(model.day.requests))
+  assert.equal(await row.locator('td').nth(2).innerText(), String(model.day.requests))
   await row.getByRole('button', { name: 'gpt-4o-mini', exact: true }).click()
   await page.waitForURL('**/operate/models?name=gpt-4o-mini&model=gpt-4o-mini')
   await page.getByRole('complementary').getByText('Cache write, 1 hour').waitFor()

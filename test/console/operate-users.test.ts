@@ -64,7 +64,7 @@ test('a user is suspended and resumed with a reason, after a step-up, and the au
   await page.getByRole('link', { name: 'What operators did to it' }).click()
   await page.waitForURL('**/operate/audit?subject=*')
   await page.locator('tbody tr').nth(1).waitFor()
-  assert.deepEqual(await page.locator('tbody tr td:nth-child(2) button').allInnerTexts(), [
+  assert.deepEqual(await page.locator('tbody tr td:nth-child(1) button').allInnerTexts(), [
     'account resume',
     'account suspend',
   ])
@@ -111,7 +111,7 @@ test('a grant whose answer was lost gives once, however often its button is pres
 
   await page.goto(`/console/operate/ledger?tab=chain&account=${user.user_id}`)
   await page.locator('tbody tr').nth(1).waitFor()
-  const steps = (await page.locator('tbody tr td:nth-child(4)').allInnerTexts()).map((step) =>
+  const steps = (await page.locator('tbody tr td:nth-child(3)').allInnerTexts()).map((step) =>
     step.split(' → '),
   )
   for (const [index, [begin]] of steps.slice(0, -1).entries()) {

@@ -68,9 +68,17 @@ export function formatLength(seconds: number): string {
   if (seconds < MINUTE_S) return `${Math.round(seconds)} s`
   if (seconds < HOUR_S) return `${Math.floor(seconds / MINUTE_S)} min`
   if (seconds < DAY_S) {
-    return `${Math.floor(seconds / HOUR_S)} h ${Math.floor((seconds % HOUR_S) / MINUTE_S)} min`
+    return inTwo([Math.floor(seconds / HOUR_S), 'h'], [seconds % HOUR_S, MINUTE_S, 'min'])
   }
-  return `${Math.floor(seconds / DAY_S)} d ${Math.floor((seconds % DAY_S) / HOUR_S)} h`
+  return inTwo([Math.floor(seconds / DAY_S), 'd'], [seconds % DAY_S, HOUR_S, 'h'])
+}
+
+function inTwo(
+  [count, unit]: [number, string],
+  [rest, size, small_unit]: [number, number, string],
+): string {
+  const small = Math.floor(rest / size)
+  return small === 0 ? `${count} ${unit}` : `${count} ${unit} ${small} ${small_unit}`
 }
 
 export function formatMilliseconds(ms: number | null): string {

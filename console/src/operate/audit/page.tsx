@@ -53,7 +53,7 @@ export default function AuditPage() {
     <>
       <PageHead
         title="Audit"
-        lead="What operators did here and on the command line, newest first. Nobody can change or delete a line."
+        lead="What operators did, newest first. Nobody can change or delete a line."
       />
       <FilterBar
         key={`${who} ${act} ${subject}`}
@@ -122,12 +122,11 @@ function NoActs({ onClear }: { onClear: (() => void) | undefined }) {
 
 function columnsOf(open: (id: string) => void): Column<Act>[] {
   return [
-    { head: 'When', wide_only: true, width: '11rem', cell: ({ at }) => <Time at={at} /> },
     {
       head: 'Act',
       cell: ({ id, act, at }) => (
         <>
-          <button type="button" className="op-link" onClick={() => open(id)}>
+          <button type="button" className="op-link op-act" onClick={() => open(id)}>
             {act}
           </button>
           <span className="soft cell-note phone-note">
@@ -136,6 +135,7 @@ function columnsOf(open: (id: string) => void): Column<Act>[] {
         </>
       ),
     },
+    { head: 'When', wide_only: true, width: '11rem', cell: ({ at }) => <Time at={at} /> },
     { head: 'To', cell: ({ subject }) => <span className="op-id">{subject}</span> },
     { head: 'Who', wide_only: true, cell: ({ who }) => <span className="op-id">{who}</span> },
     {

@@ -81,29 +81,24 @@ function Warnings({ warnings }: Pick<Overview, 'warnings'>) {
 
 function TrafficFigures({ data: { traffic } }: { data: Overview }) {
   const { hour, day } = traffic
+  const figures = (period: string, of_period: Traffic) => [
+    {
+      label: `Calls, ${period}`,
+      value: formatCount(of_period.requests),
+      note: <Since traffic={of_period} />,
+    },
+    {
+      label: `Errors, ${period}`,
+      value: formatCount(of_period.errors),
+      note: shareOf(of_period),
+    },
+    { label: `Charged, ${period}`, value: <Money credits={of_period.credits} /> },
+  ]
   return (
-    <Figures
-      figures={[
-        {
-          label: 'Calls, this hour and the last',
-          value: formatCount(hour.requests),
-          note: <Since traffic={hour} />,
-        },
-        {
-          label: 'Errors, this hour and the last',
-          value: formatCount(hour.errors),
-          note: shareOf(hour),
-        },
-        { label: 'Charged, this hour and the last', value: <Money credits={hour.credits} /> },
-        {
-          label: 'Calls, last 24 hours',
-          value: formatCount(day.requests),
-          note: <Since traffic={day} />,
-        },
-        { label: 'Errors, last 24 hours', value: formatCount(day.errors), note: shareOf(day) },
-        { label: 'Charged, last 24 hours', value: <Money credits={day.credits} /> },
-      ]}
-    />
+    <>
+      <Figures figures={figures('this hour and the last', hour)} />
+      <Figures figures={figures('last 24 hours', day)} />
+    </>
   )
 }
 

@@ -72,14 +72,13 @@ function Lines({ account }: { account: string }) {
 }
 
 const COLUMNS: Column<Line>[] = [
-  { head: 'Line', wide_only: true, cell: ({ sequence }) => sequence },
   {
     head: 'What',
-    cell: ({ kind, at, description }) => (
+    cell: ({ kind, at, description, sequence }) => (
       <>
         <span className="cell-title">{kind.replaceAll('_', ' ')}</span>
         <span className="soft cell-note">
-          <Time at={at} />
+          #{sequence} · <Time at={at} />
           {description !== null && ` · ${description}`}
         </span>
       </>

@@ -25,7 +25,7 @@ export default function LedgerPage() {
     <>
       <PageHead
         title="Ledger"
-        lead="Every credit moves in lines that sum to zero. The worker checks a part of the book every five minutes."
+        lead="Every credit moves in lines that sum to zero. A part of the book is checked every five minutes."
       >
         <Button kind="primary" onClick={() => setView({ check: true })}>
           Check the book now
@@ -124,7 +124,7 @@ function Verdict({ book: { ok, checks } }: { book: Book }) {
       {wrong.map((check) => (
         <div key={check.part} className="op-note danger">
           <p>
-            {check.part}: {formatCount(check.differences)} differences.
+            {PART_WORDS[check.part] ?? check.part}: {formatCount(check.differences)} differences.
           </p>
           {check.found.map((proof) => (
             <p key={proof.name}>

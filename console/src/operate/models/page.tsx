@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, ask } from '../../api.ts'
-import { formatCount, formatCredits, writeDollars } from '../../format.ts'
+import { CREDITS_PER_DOLLAR, formatCount, formatCredits } from '../../format.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Money, Time } from '../../ui/figures.tsx'
 import { SelectField, TextField } from '../../ui/form.tsx'
@@ -45,9 +45,9 @@ export default function ModelsPage() {
         lead={
           models.data && (
             <>
-              Dollars per million units, the service fee of {models.data.service_fee_percent} %
-              included. Prices change by CATALOG_FILE and a restart, not here. Traffic is of
-              everybody since <Time at={models.data.traffic_from} />.
+              Prices in dollars, with the service fee of {models.data.service_fee_percent} %. They
+              change by CATALOG_FILE and a restart, not here. Traffic is of everybody since{' '}
+              <Time at={models.data.traffic_from} />.
             </>
           )
         }
@@ -134,15 +134,6 @@ function columnsOf(open: (name: string) => void): Column<Model>[] {
       ),
     },
     { head: 'State', wide_only: true, cell: (model) => <States model={model} /> },
-    { head: 'Unit', wide_only: true, cell: ({ pricing }) => pricing.unit },
-    { head: 'Input', align: 'end', cell: ({ pricing }) => <Price credits={pricing.input} /> },
-    {
-      head: 'Cached input',
-      align: 'end',
-      wide_only: true,
-      cell: ({ pricing }) => <Price credits={pricing.cached_input} />,
-    },
-    { head: 'Output', align: 'end', cell: ({ pricing }) => <Price credits={pricing.output} /> },
     {
       head: 'Calls, 24 h',
       align: 'end',
@@ -155,6 +146,23 @@ function columnsOf(open: (name: string) => void): Column<Model>[] {
       wide_only: true,
       cell: ({ day }) => formatCount(day.errors),
     },
+    { head: 'Unit', wide_only: true, cell: ({ pricing }) => UNIT_WORDS[pricing.unit] },
+    {
+      head: 'Input',
+      align: 'end',
+      cell: ({ pricing }) => <Price unit={pricing.unit} credits={pricing.input} />,
+    },
+    {
+      head: 'Cached input',
+      align: 'end',
+      wide_only: true,
+      cell: ({ pricing }) => <Price unit={pricing.unit} credits={pricing.cached_input} />,
+    },
+    {
+      head: 'Output',
+      align: 'end',
+      cell: ({ pricing }) => <Price unit={pricing.unit} credits={pricing.output} />,
+    },
   ]
 }
 
@@ -163,7 +171,7 @@ function States({ model }: { model: Model }) {
   return (
     <span className="row">
       {state === 'served' && <Badge tone="good">Served</Badge>}
-      {state === 'retiring' && <Badge tone="warn">Retires {retires_on}</Badge>}
+      {state === 'retiring' && <Retiring on={retires_on ?? ''} />}
       {state === 'retired' && <Badge tone="danger">Retired {retires_on}</Badge>}
       {!key_configured && <Badge tone="danger">No key</Badge>}
       {warnings.length > 0 && <Badge tone="warn">Warning</Badge>}
@@ -171,9 +179,37 @@ function States({ model }: { model: Model }) {
   )
 }
 
-function Price({ credits }: { credits: number | null }) {
+/** A provider may serve a model beyond the day it has named. */
+function Retiring({ on }: { on: string }) {
+  const is_past = Date.parse(on) < Date.now()
+  return (
+    <Badge tone={is_past ? 'danger' : 'warn'}>
+      {is_past ? 'Was to retire' : 'Retires'} {on}
+    </Badge>
+  )
+}
+
+type Unit = Model['pricing']['unit']
+
+/** The API names each price for a million; nobody buys a million hours. */
+const UNIT_WORDS: Record<Unit, string> = {
+  token: 'million tokens',
+  character: 'million characters',
+  hour: 'hour',
+  generation: 'generation',
+}
+const MILLION = 1_000_000
+
+function Price({ credits, unit }: { credits: number | null; unit: Unit }) {
   if (credits === null) return <span className="soft">–</span>
-  return <span title={`${formatCredits(credits)} credits`}>${writeDollars(credits)}</span>
+  const count = unit === 'token' || unit === 'character' ? 1 : MILLION
+  const dollars = credits / count / CREDITS_PER_DOLLAR
+  const decimals = { minimumFractionDigits: 2, maximumFractionDigits: 6 }
+  return (
+    <span title={`${formatCredits(credits)} credits a million`}>
+      ${dollars.toLocaleString('en-US', decimals)}
+    </span>
+  )
 }
 
 function ModelDetails({ model }: { model: Model }) {
@@ -207,11 +243,14 @@ function ModelDetails({ model }: { model: Model }) {
         </p>
       ))}
       <Facts facts={facts} />
-      <h3>Dollars per million ({pricing.unit})</h3>
+      <h3>Dollars per {UNIT_WORDS[pricing.unit]}</h3>
       <Facts
         facts={prices
           .filter(([, credits]) => credits !== null)
-          .map(([label, credits]) => [label, <Price key={label} credits={credits} />])}
+          .map(([label, credits]) => [
+            label,
+            <Price key={label} unit={pricing.unit} credits={credits} />,
+          ])}
       />
     </>
   )

@@ -83,21 +83,20 @@ const COLUMNS: Column<User>[] = [
         <Link to={`/operate/users/${user.id}`} className="op-id">
           {user.email}
         </Link>
-        <span className="soft cell-note">{user.id}</span>
+        <span className="soft cell-note wide-note">{user.id}</span>
       </>
     ),
   },
   { head: 'State', cell: (user) => <UserState user={user} /> },
   {
+    head: 'Since',
+    wide_only: true,
+    cell: ({ created_at }) => <Time at={created_at} as="day" />,
+  },
+  {
     head: 'Balance',
     align: 'end',
     cell: ({ balance_credits: credits }) =>
       credits === null ? <span className="soft">–</span> : <Money credits={credits} />,
-  },
-  {
-    head: 'Since',
-    align: 'end',
-    wide_only: true,
-    cell: ({ created_at }) => <Time at={created_at} as="day" />,
   },
 ]

@@ -15,7 +15,7 @@ export function UserState({
     <span className="row">
       <Badge tone={STATE_TONES[user.state]}>{STATE_WORDS[user.state]}</Badge>
       {user.is_operator && <Badge>Operator</Badge>}
-      {!user.email_verified && <Badge tone="warn">Not verified</Badge>}
+      {!user.email_verified && <Badge>Not verified</Badge>}
     </span>
   )
 }

@@ -110,12 +110,14 @@ function failingColumns(open: Open): Column<Failing>[] {
       cell: ({ developer_id }) => <Developer id={developer_id} />,
     },
     {
-      head: 'Failed attempts, 24 h',
+      head: 'Failed, 24 h',
       align: 'end',
       cell: ({ failed, failed_events }) => (
         <>
           {formatCount(failed)}
-          <span className="soft cell-note">{formatCount(failed_events)} events</span>
+          <span className="soft cell-note">
+            {failed_events === 1 ? 'of 1 event' : `of ${formatCount(failed_events)} events`}
+          </span>
         </>
       ),
     },
@@ -165,7 +167,7 @@ function Endpoint({ row }: { row: Failing | Waiting }) {
   return (
     <>
       <span className="cell-title">{row.url ?? 'It is gone'}</span>
-      <span className="soft cell-note">{row.webhook_id}</span>
+      <span className="soft cell-note wide-note">{row.webhook_id}</span>
       {row.active === false && <Badge tone="warn">Switched off</Badge>}
     </>
   )
@@ -173,8 +175,8 @@ function Endpoint({ row }: { row: Failing | Waiting }) {
 
 function Developer({ id }: { id: string }) {
   return (
-    <Link to={`/operate/users/${id}`} className="op-id" title={id}>
-      {id.slice(0, 8)}…
+    <Link to={`/operate/users/${id}`} className="cell-note">
+      {id}
     </Link>
   )
 }
