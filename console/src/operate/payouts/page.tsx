@@ -165,10 +165,10 @@ const STATUS_WORDS = { pending: 'In doubt', paid: 'Paid', failed: 'Failed' }
 const PAYOUT_COLUMNS: Column<Payout>[] = [
   {
     head: 'Developer',
-    cell: ({ developer_id, created_at }) => (
+    cell: ({ developer_id, developer_email, created_at }) => (
       <>
         <Link to={`/operate/users/${developer_id}`} className="op-id" title={developer_id}>
-          {developer_id.slice(0, 8)}…
+          {developer_email ?? developer_id}
         </Link>
         <span className="soft cell-note">
           <Time at={created_at} />

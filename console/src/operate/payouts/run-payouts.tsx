@@ -93,9 +93,9 @@ function Found({ found }: { found: DryRun }) {
 const DUE_COLUMNS: Column<Due>[] = [
   {
     head: 'Developer',
-    cell: ({ developer_id }) => (
+    cell: ({ developer_id, developer_email }) => (
       <Link to={`/operate/users/${developer_id}`} className="op-id" title={developer_id}>
-        {developer_id.slice(0, 8)}…
+        {developer_email ?? developer_id}
       </Link>
     ),
   },
