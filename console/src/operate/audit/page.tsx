@@ -135,7 +135,15 @@ function columnsOf(open: (id: string) => void): Column<Act>[] {
         </>
       ),
     },
-    { head: 'When', wide_only: true, width: '11rem', cell: ({ at }) => <Time at={at} /> },
+    {
+      head: 'When',
+      wide_only: true,
+      cell: ({ at }) => (
+        <span className="op-act">
+          <Time at={at} />
+        </span>
+      ),
+    },
     { head: 'To', cell: ({ subject }) => <span className="op-id">{subject}</span> },
     { head: 'Who', wide_only: true, cell: ({ who }) => <span className="op-id">{who}</span> },
     {
@@ -143,7 +151,11 @@ function columnsOf(open: (id: string) => void): Column<Act>[] {
       wide_only: true,
       cell: ({ reason }) => reason ?? <span className="soft">No reason given</span>,
     },
-    { head: 'From', wide_only: true, cell: ({ ip }) => ip ?? 'command line' },
+    {
+      head: 'From',
+      wide_only: true,
+      cell: ({ ip }) => <span className="op-act">{ip ?? 'command line'}</span>,
+    },
   ]
 }
 

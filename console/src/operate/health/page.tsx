@@ -119,7 +119,12 @@ type CodeRow = { code: string; hour: number; day: number }
 
 const CODE_COLUMNS: Column<CodeRow>[] = [
   { head: 'Code', cell: ({ code }) => <a href={`/docs/errors#${code}`}>{code}</a> },
-  { head: 'This hour and the last', align: 'end', cell: ({ hour }) => formatCount(hour) },
+  {
+    head: 'This hour and the last',
+    align: 'end',
+    wide_only: true,
+    cell: ({ hour }) => formatCount(hour),
+  },
   { head: 'Last 24 hours', align: 'end', cell: ({ day }) => formatCount(day) },
 ]
 
