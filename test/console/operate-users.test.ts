@@ -149,12 +149,15 @@ test('a key is limited, an app suspended and resumed, and sessions are ended', {
   const gone = await stage?.request({ url: '/account', headers: user.bearer })
   assert.equal(gone?.statusCode, 401)
   // The clock stands still here, so that their order says nothing.
-  assert.deepEqual((await acts()).toSorted(), [
-    ['account end-sessions', 'lost phone'],
-    ['app resume', 'phishing'],
-    ['app suspend', 'phishing'],
-    ['key-limit', 'floods'],
-  ])
+  assert.deepEqual(
+    new Set((await acts()).map((act) => act.join(': '))),
+    new Set([
+      'account end-sessions: lost phone',
+      'app resume: phishing',
+      'app suspend: phishing',
+      'key-limit: floods',
+    ]),
+  )
   assert.deepEqual(complaints, [])
 })
 

@@ -201,7 +201,9 @@ function serviceFacts(data: Overview): Fact[] {
     [
       'Last payout run',
       run === null ? (
-        <span className="soft">Never</span>
+        <span key="never" className="soft">
+          Never
+        </span>
       ) : (
         <>
           <Time at={run.started_at} as="distance" />, {run.outcome ?? 'running'}

@@ -49,46 +49,16 @@ export default function LedgerPage() {
 }
 
 function BookState({ book }: { book: Book }) {
-  const { accounts, wallets_below_zero, holds, checks } = book
   return (
     <>
       <Verdict book={book} />
-      <Figures
-        figures={[
-          {
-            label: 'Sum of all accounts, last whole check',
-            value:
-              accounts === null ? (
-                <span className="soft">Not added up yet</span>
-              ) : (
-                <span className={accounts.sum === '0' ? 'settled' : ''}>
-                  {formatCredits(accounts.sum)}
-                </span>
-              ),
-            note: accounts === null ? 'A check of the whole book does' : 'It has to be 0',
-          },
-          {
-            label: 'Wallets below zero',
-            value: wallets_below_zero ?? 'Unknown',
-            note:
-              wallets_below_zero === 0
-                ? 'The database refuses one'
-                : 'The constraint is gone: run a check',
-          },
-          {
-            label: 'Reserved now',
-            value: <CreditAmount credits={holds.credits} />,
-            note: `credits in ${formatCount(holds.count)} open holds`,
-          },
-          { label: 'Parts checked', value: formatCount(checks.length) },
-        ]}
-      />
+      <BookFigures book={book} />
       <Accounts book={book} />
       <Section title="Last check of each part" note="Latest first.">
         <DataTable
           label="Checks"
           columns={CHECK_COLUMNS}
-          list={fixedList(checks)}
+          list={fixedList(book.checks)}
           rowKey={partOf}
           empty={
             <EmptyState title="No check was made yet">
@@ -110,6 +80,42 @@ function BookState({ book }: { book: Book }) {
         />
       </Section>
     </>
+  )
+}
+
+function BookFigures({ book }: { book: Book }) {
+  const { accounts, wallets_below_zero, holds, checks } = book
+  return (
+    <Figures
+      figures={[
+        {
+          label: 'Sum of all accounts, last whole check',
+          value:
+            accounts === null ? (
+              <span className="soft">Not added up yet</span>
+            ) : (
+              <span className={accounts.sum === '0' ? 'settled' : ''}>
+                {formatCredits(accounts.sum)}
+              </span>
+            ),
+          note: accounts === null ? 'A check of the whole book does' : 'It has to be 0',
+        },
+        {
+          label: 'Wallets below zero',
+          value: wallets_below_zero ?? 'Unknown',
+          note:
+            wallets_below_zero === 0
+              ? 'The database refuses one'
+              : 'The constraint is gone: run a check',
+        },
+        {
+          label: 'Reserved now',
+          value: <CreditAmount credits={holds.credits} />,
+          note: `credits in ${formatCount(holds.count)} open holds`,
+        },
+        { label: 'Parts checked', value: formatCount(checks.length) },
+      ]}
+    />
   )
 }
 

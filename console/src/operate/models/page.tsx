@@ -29,15 +29,7 @@ export default function ModelsPage() {
   const all = models.data?.data
   const opened = all?.find(({ name }) => name === view.model)
   const clear = () => setView({ provider: '', name: '' })
-  const rows = useMemo(
-    () =>
-      (all ?? [])
-        .filter(({ provider }) => view.provider === '' || provider === view.provider)
-        .filter(({ name, upstream_id }) =>
-          `${name} ${upstream_id}`.toLowerCase().includes(view.name.toLowerCase()),
-        ),
-    [all, view.provider, view.name],
-  )
+  const rows = useMemo(() => filterModels(all ?? [], view), [all, view])
   return (
     <>
       <PageHead
@@ -83,6 +75,14 @@ export default function ModelsPage() {
 }
 
 type Filter = { provider: string; name: string }
+
+function filterModels(models: readonly Model[], wanted: Filter): Model[] {
+  return models
+    .filter(({ provider }) => wanted.provider === '' || provider === wanted.provider)
+    .filter(({ name, upstream_id }) =>
+      `${name} ${upstream_id}`.toLowerCase().includes(wanted.name.toLowerCase()),
+    )
+}
 
 function Filters(props: {
   view: Filter

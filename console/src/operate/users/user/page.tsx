@@ -22,7 +22,7 @@ const VIEW = { act: oneOf(ACTS, ''), key: text(), app: text() }
 const CLOSED = { act: '', key: '', app: '' } as const
 
 export default function UserPage() {
-  const { id = '' } = useParams<{ id: string }>()
+  const { id } = useParams<{ id: string }>()
   const user = useUser(id)
   usePageTitle(user.data?.email)
   if (!user.data) {
