@@ -15,10 +15,12 @@ import type { App } from '../http/server.ts'
 import { listPayouts, type PayoutRow } from '../payouts/operator.ts'
 import { nextBatchAt } from '../payouts/rules.ts'
 import { listRuns, previewBatch } from '../payouts/runs.ts'
+import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { actorOf, IdempotencyKey, LIST, Reason, sendAnswer, TAGS, write } from './actor.ts'
 import { type RunParts, startPayoutRun } from './payout-runs.ts'
 import { toText } from './user-schemas.ts'
+import { readEmails } from './user-store.ts'
 
 export type PayoutRouteParts = Omit<RunParts, 'stripe'> & {
   /** Undefined: nobody can be paid. */
@@ -43,8 +45,13 @@ const Run = Type.Object({
   paid_cents: MaybeCount,
 })
 
+const DeveloperEmail = Nullable(
+  Type.String({ description: 'Null: the account is gone.', examples: ['ann@example.com'] }),
+)
+
 const Due = Type.Object({
   developer_id: Id,
+  developer_email: DeveloperEmail,
   gross_credits: Credits,
   reserve_credits: Credits,
   transfer_credits: Credits,
@@ -69,6 +76,7 @@ const Started = Type.Object({
 const Payout = Type.Object({
   id: Id,
   developer_id: Id,
+  developer_email: DeveloperEmail,
   status: Type.Enum(['pending', 'paid', 'failed']),
   gross_credits: Credits,
   reserve_credits: Credits,
@@ -128,7 +136,7 @@ export function payoutRoutes(app: App, parts: PayoutRouteParts): void {
       const before_id = readCursor(cursor)
       const rows = await listPayouts(parts.db, { status, before_id, limit: limit + 1 })
       const page = toPage(rows, limit, (row) => row.id)
-      return { ...page, data: page.data.map(presentPayout) }
+      return { ...page, data: await withEmails(parts.db, page.data.map(presentPayout)) }
     },
   )
 }
@@ -170,7 +178,8 @@ function runRoutes(app: App, parts: PayoutRouteParts): void {
       const run_parts = { ...parts, stripe: requireStripe(parts) }
       if (dry_run) {
         const { developer_ids: _, ...found } = await previewBatch(run_parts, parts.clock.now())
-        return { dry_run: true as const, ...found }
+        const payouts = await withEmails(parts.db, found.payouts)
+        return { dry_run: true as const, ...found, payouts }
       }
       const by = await actorOf(parts, request, requireGiven('reason', reason))
       const idempotency_key = request.headers['idempotency-key']
@@ -184,6 +193,15 @@ function runRoutes(app: App, parts: PayoutRouteParts): void {
       return sendAnswer(reply, answer)
     },
   )
+}
+
+/** People know each other by their addresses, not by ids. */
+async function withEmails<Row extends { developer_id: string }>(db: Db, rows: readonly Row[]) {
+  const emails = await readEmails(
+    db,
+    rows.map(({ developer_id }) => developer_id),
+  )
+  return rows.map((row) => ({ ...row, developer_email: emails.get(row.developer_id) ?? null }))
 }
 
 function requireStripe({ stripe }: PayoutRouteParts): RunParts['stripe'] {

@@ -37,6 +37,20 @@ export const LIST_USERS_BY_EMAIL = statement<UserRow>(
    limit $3::integer`,
 )
 
+const SELECT_EMAILS = statement<{ id: string; email: string }>(
+  'operators.select_emails',
+  'select id, email from account where id = any ($1::uuid[])',
+)
+
+/** The addresses of those accounts of a page that are there. */
+export async function readEmails(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await db.run(SELECT_EMAILS, [ids])
+  return new Map(rows.map(({ id, email }) => [id, email]))
+}
+
 export const FIND_USER = statement<UserRow>(
   'operators.find_user',
   `${USER}

@@ -23,7 +23,7 @@ type Run = {
 type DryRun = {
   total_cents: number
   developers: number
-  payouts: { developer_id: string; amount_cents: number }[]
+  payouts: { developer_id: string; developer_email: string; amount_cents: number }[]
 }
 
 const URL = '/operator/payout-runs'
@@ -62,8 +62,12 @@ test('a dry run says who is due and how much, and changes nothing', async () => 
   const found = await dryRun()
   assert.deepEqual([found.total_cents, found.developers], [1_800, 1])
   assert.deepEqual(
-    found.payouts.map(({ developer_id, amount_cents }) => [developer_id, amount_cents]),
-    [[developer, 1_800]],
+    found.payouts.map(({ developer_id, developer_email, amount_cents }) => [
+      developer_id,
+      developer_email,
+      amount_cents,
+    ]),
+    [[developer, `${developer}@example.com`, 1_800]],
   )
   assert.deepEqual(await dryRun(), found)
   assert.deepEqual(await actsOf(service, operator), [])
