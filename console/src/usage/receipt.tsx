@@ -81,7 +81,7 @@ function Failure({ call: { error_code, error, status, credits_used } }: { call: 
       <Sign name="alert" />
       <div>
         <p>{error?.message ?? 'The call failed.'}</p>
-        {error?.hint != null && <p className="soft">{error.hint}</p>}
+        {error?.hint && <p className="soft">{error.hint}</p>}
         <p className="soft">
           <a href={`/docs/errors#${error_code}`}>{error_code}</a>
           {credits_used === 0 && ' · Nothing was charged.'}
