@@ -39,6 +39,19 @@ async function sendOnce<Sent extends Answer>(
   return await new Promise<never>(() => {})
 }
 
+/** For answers that are streams or sound: the answer itself, or an ApiProblem. */
+export async function fetchAnswer(path: keyof paths, request: RequestInit): Promise<Response> {
+  const answer = await fetch(path, { credentials: 'same-origin', ...request }).catch(
+    () => undefined,
+  )
+  if (!answer) throw unreachable()
+  if (answer.ok) return answer
+  const problem = readProblem(await answer.json().catch(() => undefined), answer)
+  if (answer.status !== 401 || !SESSION_ENDED.includes(problem.code)) throw problem
+  goToLogin()
+  return await new Promise<never>(() => {})
+}
+
 /** Comes back to the page that is open now. */
 export function goToLogin(): void {
   const { pathname, search } = location

@@ -11,10 +11,13 @@ import { CONSOLE_HOME, loginAddressFor } from './return-path.ts'
 import type { App } from './server.ts'
 import { readCookie } from './session-cookie.ts'
 
-/** No outside origin, no inline code, and no string ever becomes code: the console has no Trusted Types policy. */
+/**
+ * No outside origin, no inline code, and no string ever becomes code: the console has no Trusted Types policy. Sound
+ * that the playground made plays from the memory of the page.
+ */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-  "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; " +
+  "media-src blob:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; " +
   "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 const PERMISSIONS =
   'accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), usb=()'

@@ -252,6 +252,12 @@ export function errorEntry(code: ErrorCode): ErrorEntry {
   return ERRORS[code]
 }
 
+/** Of a code from outside, as from an old record. */
+export function findErrorEntry(code: string): ErrorEntry | undefined {
+  const known = ERROR_CODES.find((candidate) => candidate === code)
+  return known && ERRORS[known]
+}
+
 export type ApiErrorOptions = {
   /** Replaces the table's words; sent to the caller. */
   message?: string

@@ -72,6 +72,12 @@ const Generation = Type.Object({
   ended_by: Type.Enum([...ENDED_BY], {
     description: 'Who ended it: `gateway` where it was refused before a provider was asked.',
   }),
+  error: Nullable(
+    Type.Object(
+      { message: Type.String(), hint: Nullable(Type.String()) },
+      { description: 'What `error_code` means, and what to do.' },
+    ),
+  ),
   receipt: Type.Object({
     lines: Type.Array(
       Type.Object({
@@ -198,11 +204,11 @@ function generationRoute(app: App, parts: { db: Db }): void {
     },
     async (request): Promise<Static<typeof Generation>> => {
       const found = await readReceipt(parts.db, principalOf(request), request.params.id)
-      const { call, lines, ended_by } = found
+      const { call, lines, ended_by, error } = found
       const { cost_credits, markup_credits, credits_used, shortfall_credits } = call
       const millionths = lines.reduce((sum, line) => sum + line.millionths, 0n)
       const sums = { cost_credits, markup_credits, credits_used, shortfall_credits }
-      return { ...presentCall(call), ended_by, receipt: { lines, millionths, ...sums } }
+      return { ...presentCall(call), ended_by, error, receipt: { lines, millionths, ...sums } }
     },
   )
 }

@@ -2,7 +2,7 @@
 
 import type { Principal } from '../http/access.ts'
 import type { Queryable } from '../platform/db.ts'
-import { ApiError } from '../platform/errors.ts'
+import { ApiError, findErrorEntry } from '../platform/errors.ts'
 import { divideRoundUp } from '../platform/money.ts'
 import { type Call, findCall, showTo } from './calls.ts'
 import type { CallRow } from './calls-store.ts'
@@ -39,7 +39,12 @@ export type ReceiptLine = {
   millionths: bigint
 }
 
-export type Receipt = { call: Call; lines: ReceiptLine[]; ended_by: EndedBy }
+export type Receipt = {
+  call: Call
+  lines: ReceiptLine[]
+  ended_by: EndedBy
+  error: { message: string; hint: string | null } | null
+}
 
 /** For the credential that made the call, the wallet that paid for it, or the developer it came through. */
 export async function readReceipt(
@@ -50,7 +55,14 @@ export async function readReceipt(
   const row = await findCall(db, id)
   const call = row && visibleTo(principal, row)
   if (!call) throw new ApiError('not_found', { message: 'You have no call of that id.' })
-  return { call, lines: linesOf(call), ended_by: ENDED.get(call.outcome ?? '') ?? 'provider' }
+  const ended_by = ENDED.get(call.outcome ?? '') ?? 'provider'
+  return { call, lines: linesOf(call), ended_by, error: explain(call.error_code) }
+}
+
+/** In the words of today's table: a code of long ago may be gone from it. */
+function explain(code: string | null): Receipt['error'] {
+  const entry = code === null ? undefined : findErrorEntry(code)
+  return entry ? { message: entry.message, hint: entry.hint ?? null } : null
 }
 
 function visibleTo(principal: Principal, row: CallRow): Call | undefined {

@@ -216,6 +216,7 @@ describe('GET /account/usage', () => {
 describe('GET /v1/generations/:id', () => {
   type Generation = CallItem & {
     ended_by: string
+    error: { message: string; hint: string | null } | null
     receipt: {
       lines: { tokens: number; price: number; millionths: number }[]
       millionths: number
@@ -235,6 +236,7 @@ describe('GET /v1/generations/:id', () => {
     assert.equal(Math.ceil(sum / 1_000_000), receipt['cost_credits'])
     assert.equal(Math.floor((receipt['cost_credits'] ?? 0) * 0.2), receipt['markup_credits'])
     assert.equal(mine.ended_by, 'provider')
+    assert.equal(mine.error, null)
     const for_user = await desk.read<Generation>(url, user.bearer)
     const for_developer = await desk.read<Generation>(url, developer.bearer)
     assert.equal((for_user.balance_before ?? 0) - mine.credits_used, for_user.balance_after)
@@ -267,6 +269,7 @@ describe('GET /v1/generations/:id', () => {
       [call.status, call.ended_by, call.error_code, call.receipt['credits_used']],
       ['failed', 'gateway', 'model_not_found', 0],
     )
+    assert.deepEqual(call.error, { message: 'No such model.', hint: reply.json().error.hint })
   })
 })
 

@@ -13,12 +13,17 @@ type ChartProps = {
   steps: readonly string[]
   series: readonly Series[]
   format: (value: number) => string
+  /** For the table, where `format` rounds. */
+  formatExact?: (value: number) => string
+  step_name?: string
+  /** A list beside the chart may name the series instead. */
+  legend?: boolean
 }
 
 const HEIGHT_PX = 180
 const GAP_SHARE = 0.25
 
-export function StackedBars({ label, steps, series, format }: ChartProps) {
+export function StackedBars({ label, steps, series, format, ...options }: ChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
   const [at, setAt] = useState<number | undefined>()
@@ -43,6 +48,9 @@ export function StackedBars({ label, steps, series, format }: ChartProps) {
         onKeyDown={walk}
         onMouseLeave={() => setAt(undefined)}
       >
+        <p className="chart-highest" aria-hidden="true">
+          {highest > 1 ? format(highest) : ''}
+        </p>
         <svg width={width} height={HEIGHT_PX} aria-hidden="true">
           {steps.map((step, index) => (
             <Bar
@@ -55,11 +63,15 @@ export function StackedBars({ label, steps, series, format }: ChartProps) {
           ))}
         </svg>
       </div>
+      <p className="chart-axis" aria-hidden="true">
+        <span>{steps[0]}</span>
+        <span>{steps.length > 1 ? steps.at(-1) : ''}</span>
+      </p>
       <p className="chart-status" role="status">
         {at === undefined ? ' ' : describeStep({ steps, series, format }, at, totals[at] ?? 0)}
       </p>
-      <Legend series={series} />
-      <TableTwin {...{ label, steps, series, format }} />
+      {options.legend !== false && <Legend series={series} />}
+      <TableTwin {...{ label, steps, series, format, ...options }} />
     </figure>
   )
 }
@@ -111,7 +123,8 @@ function Legend({ series }: { series: readonly Series[] }) {
   )
 }
 
-function TableTwin({ label, steps, series, format }: ChartProps) {
+function TableTwin({ label, steps, series, ...options }: ChartProps) {
+  const { format, formatExact = format, step_name = 'Day (UTC)' } = options
   return (
     <details className="twin">
       <summary>As a table</summary>
@@ -120,7 +133,7 @@ function TableTwin({ label, steps, series, format }: ChartProps) {
           <caption className="unseen">{label}</caption>
           <thead>
             <tr>
-              <th scope="col">Day (UTC)</th>
+              <th scope="col">{step_name}</th>
               {series.map(({ id, name }) => (
                 <th key={id} scope="col" className="end">
                   {name}
@@ -134,7 +147,7 @@ function TableTwin({ label, steps, series, format }: ChartProps) {
                 <th scope="row">{step}</th>
                 {series.map(({ id, values }) => (
                   <td key={id} className="end">
-                    {format(values[index] ?? 0)}
+                    {formatExact(values[index] ?? 0)}
                   </td>
                 ))}
               </tr>
@@ -182,7 +195,7 @@ function nextStep(key: string, at: number | undefined, count: number): number | 
 }
 
 function describeStep(
-  { steps, series, format }: Omit<ChartProps, 'label'>,
+  { steps, series, format }: Pick<ChartProps, 'steps' | 'series' | 'format'>,
   at: number,
   total: number,
 ): string {
