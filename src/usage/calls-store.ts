@@ -62,8 +62,11 @@ const OWN = 'x.bucket = $2::smallint and x.wallet_id = $1::uuid'
 const OF_USERS =
   'x.bucket = any ($3::smallint[]) and x.developer_id = $1::uuid and x.developer_id <> x.wallet_id'
 
+/** Where calls of a filter are is known to the hour, and the rest is not read. */
+const RANGES = 'unnest($4::timestamptz[], $5::timestamptz[]) as r (from_at, to_at)'
+
 // Only the developer knows the key.
-const ASKED_FOR = `x.at >= $4::timestamptz and x.at < $5::timestamptz
+const ASKED_FOR = `x.at >= r.from_at and x.at < r.to_at
       and ($6::uuid is null or x.id < $6::uuid)
       and ($7::text is null or x.model = $7::text)
       and ($8::uuid is null or (x.key_id = $8::uuid and x.developer_id = $1::uuid))
@@ -79,13 +82,17 @@ export const SELECT_CALLS = statement<CallRow>(
   'usage.select_calls',
   `select ${WITH_PRICES}
    from (
-     (select ${SETTLED} from usage_event x where ${OWN} and ${ASKED_FOR})
+     select c.* from ${RANGES}
+     cross join lateral (select ${SETTLED} from usage_event x where ${OWN} and ${ASKED_FOR}) c
      union all
-     (select ${SETTLED} from usage_event x where ${OF_USERS} and ${ASKED_FOR})
+     select c.* from ${RANGES}
+     cross join lateral (select ${SETTLED} from usage_event x where ${OF_USERS} and ${ASKED_FOR}) c
      union all
-     (select ${FAILED} from failed_call x where ${OWN} and ${ASKED_FOR})
+     select c.* from ${RANGES}
+     cross join lateral (select ${FAILED} from failed_call x where ${OWN} and ${ASKED_FOR}) c
      union all
-     (select ${FAILED} from failed_call x where ${OF_USERS} and ${ASKED_FOR})
+     select c.* from ${RANGES}
+     cross join lateral (select ${FAILED} from failed_call x where ${OF_USERS} and ${ASKED_FOR}) c
      order by created_at desc, id desc
      limit $13::integer
    ) c

@@ -6,7 +6,7 @@ import { isUuid } from '../platform/tokens.ts'
 import { ALL_BUCKETS, bucketOf, timeOf } from '../wallet/bucket.ts'
 import { END_OF_TIME } from '../wallet/months.ts'
 import { type CallRow, SELECT_CALL, SELECT_CALLS } from './calls-store.ts'
-import { findFirstDay } from './matching-days.ts'
+import { findTimes, type Range } from './matching-times.ts'
 
 export const CALL_STATUSES = ['ok', 'cut', 'failed'] as const
 export const BILLING_MODES = ['developer', 'user'] as const
@@ -51,14 +51,13 @@ export async function listCalls(
   const before = cursor === undefined ? to : new Date(timeOf(cursor).getTime() + 1)
   const range = { from, to: before < to ? before : to }
   const filters = filterValues(asked)
-  const since = await firstToRead(db, account_id, { ...range, filters, limit })
-  if (!since) return { data: [], has_more: false, next_cursor: null }
+  const times = await timesToRead(db, account_id, { ...range, filters, limit })
   const rows = await db.run(SELECT_CALLS, [
     account_id,
     bucketOf(account_id),
     ALL_BUCKETS,
-    since,
-    range.to,
+    times.map((time) => time.from),
+    times.map((time) => time.to),
     cursor ?? null,
     ...filters,
     limit + 1,
@@ -68,16 +67,15 @@ export async function listCalls(
   return { data, has_more, next_cursor: has_more ? (data.at(-1)?.id ?? null) : null }
 }
 
-async function firstToRead(
+async function timesToRead(
   db: Queryable,
   account_id: string,
-  asked: { from: Date; to: Date; filters: readonly (string | null)[]; limit: number },
-): Promise<Date | undefined> {
-  const { from, to, filters, limit } = asked
-  if (filters.every((value) => value === null)) return from
+  asked: Range & { filters: readonly (string | null)[]; limit: number },
+): Promise<Range[]> {
+  const { filters, limit } = asked
+  if (filters.every((value) => value === null)) return [asked]
   const by_user = filters[EXTERNAL_USER] !== null
-  const day = await findFirstDay(db, account_id, { from, to, filters, by_user, wanted: limit + 1 })
-  return day && day > from ? day : day && from
+  return await findTimes(db, account_id, { ...asked, by_user, wanted: limit + 1 })
 }
 
 /** In the order that the statements have them: model, key, app, external user, status, billing mode. */

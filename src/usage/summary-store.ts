@@ -66,9 +66,11 @@ export const SUM_USAGE = statement<CellRow>(
    order by 1, 3, sum(c.credits) desc, 2`,
 )
 
+export type CountRow = { start: Date; requests: bigint; errors: bigint }
+
 /** Newest first. */
-export const COUNT_DAYS = statement<{ start: Date; requests: bigint; errors: bigint }>(
-  'usage.count_days',
+export const COUNT_CALLS = statement<CountRow>(
+  'usage.count_calls',
   `select start, sum(requests)::bigint as requests, sum(errors)::bigint as errors
    from usage_cells(
      p_owner_id => $1::uuid,
@@ -81,9 +83,9 @@ export const COUNT_DAYS = statement<{ start: Date; requests: bigint; errors: big
      p_external_user_id => $8::text,
      p_status => $9::usage_status,
      p_billing_mode => $10::billing_mode,
-     p_interval => 'day',
+     p_interval => $11::text,
      p_group_by => null,
-     p_buckets => $11::smallint[]
+     p_buckets => $12::smallint[]
    )
    group by start
    order by start desc`,

@@ -41,12 +41,14 @@ for (let day = 0; day < DAYS; day++) {
   desk.clock.advance(DAY_MS)
 }
 
-// The session of the first day has ended.
-const entered = await desk.post('/auth/login', { email: early.email, password: PASSWORD })
-const developer = {
-  ...early,
-  bearer: { authorization: `Bearer ${entered.json<{ session_token: string }>().session_token}` },
+/** The session of the first day has ended. */
+async function signIn(person: Person): Promise<Person> {
+  const entered = await desk.post('/auth/login', { email: person.email, password: PASSWORD })
+  const { session_token } = entered.json<{ session_token: string }>()
+  return { ...person, bearer: { authorization: `Bearer ${session_token}` } }
 }
+
+const developer = await signIn(early)
 
 test('filtered, in pages of any size, it is the whole list without what does not fit', async () => {
   const all = await readAll(developer, '', 100)
@@ -96,4 +98,31 @@ test('failed calls that are no longer kept do not hide older ones that are', asy
     all.map(({ id }) => id),
   )
   assert.deepEqual(await readAll(developer, '&status=failed', 3), [])
+})
+
+test('calls of more than a hundred days, one a day, are all found', async () => {
+  const days = 104
+  const person = await desk.register()
+  const { key } = await desk.createKey(person.bearer)
+  for (let day = 0; day < days; day++) {
+    const model = day % 3 === 0 ? 'gpt-4o' : 'gpt-4o-mini'
+    assert.equal(
+      (await desk.ask({ authorization: `Bearer ${key}` }, 'hi', { model })).statusCode,
+      200,
+    )
+    desk.clock.advance(DAY_MS)
+    if (day % 20 === 0) await desk.fold()
+  }
+  const reader = await signIn(person)
+  const all = await readAll(reader, '', 100)
+  assert.equal(all.length, days)
+  for (const limit of [2, 100]) {
+    for (const model of ['gpt-4o', 'gpt-4o-mini']) {
+      const found = await readAll(reader, `&model=${model}`, limit)
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        all.filter((call) => call.model === model).map(({ id }) => id),
+      )
+    }
+  }
 })
