@@ -8,6 +8,7 @@ import { ApiError } from '../platform/errors.ts'
 import { isUuid } from '../platform/tokens.ts'
 import {
   type AppRow,
+  addBalances,
   FIND_APP,
   FIND_USER,
   LIST_APPS,
@@ -25,7 +26,12 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export type Search = { query: string; cursor: string | undefined; limit: number }
 
 /** All, newest first; one, by id; or those whose address begins so, by address. */
-export async function searchUsers(db: Queryable, { query, cursor, limit }: Search) {
+export async function searchUsers(db: Queryable, search: Search) {
+  const page = await findUsers(db, search)
+  return { ...page, data: await addBalances(db, page.data) }
+}
+
+async function findUsers(db: Queryable, { query, cursor, limit }: Search) {
   if (query === '') {
     const rows = await db.run(LIST_USERS, [readCursor(cursor), limit + 1])
     return toPage<UserRow>(rows, limit, (row) => row.id)

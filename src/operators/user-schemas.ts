@@ -11,7 +11,7 @@ import {
   Timestamp,
 } from '../http/schemas.ts'
 import type { UserPage } from './user-page.ts'
-import type { AppRow, UserRow } from './user-store.ts'
+import type { AppRow, UserOfList } from './user-store.ts'
 
 export const SearchText = Text({
   max: 200,
@@ -111,7 +111,7 @@ function stateOf({ suspended_at, closes_at = null }: Standing) {
   return closes_at ? ('closing' as const) : ('active' as const)
 }
 
-export function presentUser(row: UserRow) {
+export function presentUser(row: UserOfList) {
   return {
     id: row.id,
     email: row.email,

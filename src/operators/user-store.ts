@@ -1,6 +1,7 @@
 // SQL of what operators see of people and apps. Lists are read from an index: they cost what a page costs.
 
 import { type Queryable, statement } from '../platform/db.ts'
+import { bucketOf } from '../wallet/bucket.ts'
 
 export type UserRow = {
   id: string
@@ -10,20 +11,35 @@ export type UserRow = {
   email_verified_at: Date | null
   suspended_at: Date | null
   is_operator: boolean
-  balance_credits: bigint | null
 }
 
-const USER = `select a.id, a.email, a.email_key, a.created_at, a.email_verified_at, a.suspended_at, a.is_operator,
-     w.posted as balance_credits
-   from account a
-   left join wallet w on w.bucket = wallet_bucket(a.id) and w.id = a.id`
+const USER = `select id, email, email_key, created_at, email_verified_at, suspended_at, is_operator
+   from account`
+
+const SELECT_BALANCES = statement<{ id: string; posted: bigint }>(
+  'operators.select_balances',
+  `select id, posted
+   from wallet
+   where bucket = any ($1::smallint[])
+     and id = any ($2::uuid[])`,
+)
+
+export type UserOfList = UserRow & { balance_credits: bigint | null }
+
+/** Apart from the accounts: their wallets may be on other servers one day. */
+export async function addBalances(db: Queryable, users: readonly UserRow[]): Promise<UserOfList[]> {
+  const ids = users.map(({ id }) => id)
+  const rows = await db.run(SELECT_BALANCES, [ids.map(bucketOf), ids])
+  const balances = new Map(rows.map(({ id, posted }) => [id, posted]))
+  return users.map((user) => ({ ...user, balance_credits: balances.get(user.id) ?? null }))
+}
 
 /** Newest first. */
 export const LIST_USERS = statement<UserRow>(
   'operators.list_users',
   `${USER}
-   where a.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-   order by a.id desc
+   where id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   order by id desc
    limit $2::integer`,
 )
 
@@ -31,9 +47,9 @@ export const LIST_USERS = statement<UserRow>(
 export const LIST_USERS_BY_EMAIL = statement<UserRow>(
   'operators.list_users_by_email',
   `${USER}
-   where a.email_key collate "C" >= $1::text collate "C"
-     and a.email_key collate "C" < $2::text collate "C"
-   order by a.email_key collate "C"
+   where email_key collate "C" >= $1::text collate "C"
+     and email_key collate "C" < $2::text collate "C"
+   order by email_key collate "C"
    limit $3::integer`,
 )
 
@@ -54,7 +70,7 @@ export async function readEmails(
 export const FIND_USER = statement<UserRow>(
   'operators.find_user',
   `${USER}
-   where a.id = $1::uuid`,
+   where id = $1::uuid`,
 )
 
 export type MoneyRow = {
