@@ -132,8 +132,9 @@ test('the preview says word for word what the consent page says, and follows the
   await page.getByRole('checkbox', { name: /Spend credits/ }).uncheck()
   assert.match(await readPreview(), /see your balance\?/)
   assert.doesNotMatch(await readPreview(), /Spending cap/)
+  const saved = page.waitForResponse((reply) => reply.request().method() === 'PATCH')
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('The settings are saved.').nth(1).waitFor()
+  assert.equal((await saved).status(), 200)
   assert.equal(await readPreview(), await readConsent())
 
   await page.getByRole('checkbox', { name: /See the balance/ }).uncheck()

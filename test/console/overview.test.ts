@@ -115,6 +115,9 @@ test('who came for an app of somebody else is led to the wallet, and can still s
   await visitor.fill(`/oauth/register?client_id=${app.client_id}`, { email, password: PASSWORD })
   const { page, open } = await stage.visit({ token: visitor.cookies.get('svc_session') ?? '' })
   await open('/')
+  await page.waitForURL('**/console/wallet')
+  // The overview stays a page that can be followed to.
+  await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click()
   await page.getByRole('link', { name: 'To your wallet' }).waitFor()
   assert.equal(await page.getByText('Get started').count(), 0)
   await audit(page, 'doorway')

@@ -1,5 +1,6 @@
 // The console in a real browser on a real server in sandbox mode: one of each for a test file. A visit remembers what
-// the browser complained about and what it asked the API; an audit is axe in both themes and three widths.
+// the browser complained about and what it asked the API; an audit is axe in both themes and
+// three widths, in the long run in all pairs of them.
 
 import assert from 'node:assert/strict'
 import axe from 'axe-core'
@@ -18,6 +19,7 @@ const WIDTHS = [
 ] as const
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const WAIT_MS = 10_000
+const LONG = process.env['SVC_LONG'] === '1'
 
 export type Visit = {
   page: Page
@@ -112,9 +114,11 @@ export async function audit(
 ): Promise<void> {
   const faults: string[] = []
   let part = WHOLE
-  for (const size of WIDTHS) {
+  for (const [index, size] of WIDTHS.entries()) {
     await page.setViewportSize(size)
-    for (const colorScheme of ['light', 'dark'] as const) {
+    // Every width and both themes each time; every pair of them takes twice as long.
+    const themes = index === 1 ? (['dark', 'light'] as const) : (['light', 'dark'] as const)
+    for (const colorScheme of LONG ? themes : themes.slice(0, 1)) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       const at = `${what}, ${colorScheme}, ${size.width} px`
       faults.push(...(await findFaults(page, part)).map((fault) => `${at}: ${fault}`))
