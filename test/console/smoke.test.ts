@@ -77,7 +77,9 @@ test('the palette finds pages by name and things by id, with the keyboard alone'
   await page.waitForURL('**/console/operate/audit')
   await page.keyboard.press('Control+k')
   const webhook = addressOf('/webhooks/:id')
-  await page.getByRole('combobox', { name: 'Page, act or id' }).fill(webhook.slice('/webhooks/'.length))
+  await page
+    .getByRole('combobox', { name: 'Page, act or id' })
+    .fill(webhook.slice('/webhooks/'.length))
   await audit(page, 'palette')
   await page.keyboard.press('Enter')
   await page.waitForURL(`**/console${webhook}`)
