@@ -117,7 +117,7 @@ test('who came for an app of somebody else is led to the wallet, and can still s
   await open('/')
   await page.waitForURL('**/console/wallet')
   // The overview stays a page that can be followed to.
-  await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click()
+  await page.getByRole('navigation').getByRole('link', { name: 'Overview', exact: true }).click()
   await page.getByRole('link', { name: 'To your wallet' }).waitFor()
   assert.equal(await page.getByText('Get started').count(), 0)
   await audit(page, 'doorway')
