@@ -31,22 +31,18 @@ const MEASURES = [
   'output_tokens',
 ] as const
 
+/** Whose sums, of which times, and the filters: the first ten values of both statements. */
+const ASKED_FOR = `p_owner_id => $1::uuid, p_grains => $2::smallint[], p_froms => $3::timestamptz[],
+       p_tos => $4::timestamptz[], p_model => $5::text, p_key_id => $6::uuid, p_client_id => $7::text,
+       p_external_user_id => $8::text, p_status => $9::usage_status, p_billing_mode => $10::billing_mode`
+
 // Groups beyond $13 are one: however many there are, the answer is short and its cells add up.
 export const SUM_USAGE = statement<CellRow>(
   'usage.sum_usage',
   `with cells as (
      select *
      from usage_cells(
-       p_owner_id => $1::uuid,
-       p_grains => $2::smallint[],
-       p_froms => $3::timestamptz[],
-       p_tos => $4::timestamptz[],
-       p_model => $5::text,
-       p_key_id => $6::uuid,
-       p_client_id => $7::text,
-       p_external_user_id => $8::text,
-       p_status => $9::usage_status,
-       p_billing_mode => $10::billing_mode,
+       ${ASKED_FOR},
        p_interval => $11::text,
        p_group_by => $12::text,
        p_buckets => $14::smallint[]
@@ -73,16 +69,7 @@ export const COUNT_CALLS = statement<CountRow>(
   'usage.count_calls',
   `select start, sum(requests)::bigint as requests, sum(errors)::bigint as errors
    from usage_cells(
-     p_owner_id => $1::uuid,
-     p_grains => $2::smallint[],
-     p_froms => $3::timestamptz[],
-     p_tos => $4::timestamptz[],
-     p_model => $5::text,
-     p_key_id => $6::uuid,
-     p_client_id => $7::text,
-     p_external_user_id => $8::text,
-     p_status => $9::usage_status,
-     p_billing_mode => $10::billing_mode,
+     ${ASKED_FOR},
      p_interval => $11::text,
      p_group_by => null,
      p_buckets => $12::smallint[]
