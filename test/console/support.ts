@@ -100,6 +100,9 @@ function listen(page: Page) {
 }
 
 const WHOLE = 'html'
+/** What a page does about its new size happens after the first frame, and is drawn with the second. */
+const TWO_FRAMES = `new Promise((drawn) =>
+  requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(() => setTimeout(drawn)))))`
 /** What a page brings along; the frame around it is the same on all. */
 const OWN_PARTS = 'main, dialog[open], .panel, .menu:popover-open'
 
@@ -117,6 +120,7 @@ export async function audit(
   for (const { size, colorScheme } of looksFor(what)) {
     await page.setViewportSize(size)
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.evaluate(TWO_FRAMES)
     const at = `${what}, ${colorScheme}, ${size.width} px`
     faults.push(...(await findFaults(page, part)).map((fault) => `${at}: ${fault}`))
     if (!options.with_frame) part = OWN_PARTS

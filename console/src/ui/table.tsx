@@ -107,6 +107,8 @@ export function ScrollArea({ label, children }: { label: string; children: React
     if (!shown) return undefined
     const observer = new ResizeObserver(() => setWide(shown.scrollWidth > shown.clientWidth))
     observer.observe(shown)
+    // What is inside may grow while the area stays as wide as it was.
+    for (const inside of shown.children) observer.observe(inside)
     return () => observer.disconnect()
   }, [])
   const reachable = is_wide ? { tabIndex: 0, role: 'region', 'aria-label': label } : {}
