@@ -149,6 +149,7 @@ test('embedding models are listed, do not write, and can be retired', async () =
   const url = `${sandbox.urls.openai}/chat/completions`
   const answered = await post(url, { authorization: 'Bearer sk-test' }, chat)
   assert.equal(answered.status, 404)
+  assert.match(answered.text, /not a chat model/)
   const control = `${sandbox.urls.stripe}/_sandbox/models`
   const gone = { provider: 'openai', model: 'text-embedding-ada-002', retires_on: '2026-01-01' }
   assert.equal((await post(control, {}, gone)).status, 200)
