@@ -7,7 +7,7 @@ import { applyCatalogFile } from './catalog-file.ts'
 import { followLifeCycle } from './life-cycle.ts'
 import type { Catalog, Model, RetirementRule } from './models.ts'
 import { nearestName } from './nearest-name.ts'
-import { AUDIO_MODELS, CHAT_MODELS } from './price-list.ts'
+import { AUDIO_MODELS, CHAT_MODELS, EMBEDDING_MODELS } from './price-list.ts'
 import { addServiceFee } from './service-fee.ts'
 import { RETIREMENTS } from './successors.ts'
 
@@ -45,7 +45,8 @@ export function loadCatalog(options: CatalogOptions = {}): Catalog {
 
 function listModels(): Model[] {
   const chat = CHAT_MODELS.map((model) => ({ ...model, ...RETIREMENTS.get(model.name) }))
-  return [...chat, ...AUDIO_MODELS].map((model) => ({ ...model, aliases: aliasesOf(model) }))
+  const models = [...chat, ...EMBEDDING_MODELS, ...AUDIO_MODELS]
+  return models.map((model) => ({ ...model, aliases: aliasesOf(model) }))
 }
 
 function* namesOf(models: readonly Model[]): Generator<[name: string, answer: string]> {
