@@ -60,13 +60,10 @@ export function createProviders(
 
 /** Where they are asked is said by the providers above. */
 export function createEmbedders(
-  config: Pick<ProviderConfig, 'PROVIDER_TIMEOUT_MS' | 'PROVIDER_IDLE_TIMEOUT_MS'>,
+  config: Pick<ProviderConfig, 'PROVIDER_IDLE_TIMEOUT_MS'>,
   client: HttpClient,
 ): EmbeddingParts['embedders'] {
-  const limits = {
-    first_byte_ms: config.PROVIDER_TIMEOUT_MS,
-    idle_ms: config.PROVIDER_IDLE_TIMEOUT_MS,
-  }
+  const limits = { idle_ms: config.PROVIDER_IDLE_TIMEOUT_MS }
   return {
     openai: createEmbedder(openaiEmbeddings, { client, limits }),
     google: createEmbedder(googleEmbeddings, { client, limits }),
