@@ -338,14 +338,16 @@ test('what a provider does not give costs nothing and is in the record', async (
     }
   }
   assert.deepEqual(await balanceOf(gateway, account_id), { posted: CREDITS, held: 0n })
-  await eventually('the failures are noted', async () => {
-    const rows = await sql<{ endpoint: string }>(
-      gateway.database_url,
-      'select endpoint from failed_call where wallet_id = $1',
-      [account_id],
-    )
-    return rows.length === 8 && rows.every(({ endpoint }) => endpoint === '/v1/embeddings')
-  })
+  await gateway.parts.failed_calls.flush(gateway.parts.db)
+  const rows = await sql<{ endpoint: string }>(
+    gateway.database_url,
+    'select endpoint from failed_call where wallet_id = $1',
+    [account_id],
+  )
+  assert.deepEqual(
+    rows.map(({ endpoint }) => endpoint),
+    Array(8).fill('/v1/embeddings'),
+  )
 })
 
 test('an answer that lacks a vector, or has one that is none, is no answer', async () => {
