@@ -1,8 +1,9 @@
 // The content of every generated file, by its path.
 
 import { readFileSync } from 'node:fs'
+import { EMBEDDING_MODELS } from '../src/catalog/embedding-models.ts'
 import type { UpstreamModel } from '../src/catalog/models.ts'
-import { CHAT_MODELS, EMBEDDING_MODELS } from '../src/catalog/price-list.ts'
+import { CHAT_MODELS } from '../src/catalog/price-list.ts'
 import { RETIREMENTS } from '../src/catalog/successors.ts'
 import { describeSettings } from '../src/config.ts'
 import { readDocument } from '../src/document.ts'

@@ -6,7 +6,8 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { aliasesOf } from './aliases.ts'
 import { loadCatalog } from './catalog.ts'
-import { AUDIO_MODELS, CHAT_MODELS, EMBEDDING_MODELS } from './price-list.ts'
+import { EMBEDDING_MODELS } from './embedding-models.ts'
+import { AUDIO_MODELS, CHAT_MODELS } from './price-list.ts'
 
 const MODELS = [...CHAT_MODELS, ...EMBEDDING_MODELS, ...AUDIO_MODELS]
 const catalog = loadCatalog()

@@ -5,8 +5,9 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import { loadCatalog } from './catalog.ts'
 import { CatalogFileError } from './catalog-file.ts'
+import { EMBEDDING_MODELS } from './embedding-models.ts'
 import { type ChatModel, disconnectPolicy } from './models.ts'
-import { AUDIO_MODELS, CHAT_MODELS, EMBEDDING_MODELS } from './price-list.ts'
+import { AUDIO_MODELS, CHAT_MODELS } from './price-list.ts'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'svc-catalog-'))
 after(() => rmSync(directory, { recursive: true, force: true }))

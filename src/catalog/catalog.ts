@@ -4,10 +4,11 @@
 import { type Clock, systemClock } from '../platform/clock.ts'
 import { aliasesOf } from './aliases.ts'
 import { applyCatalogFile } from './catalog-file.ts'
+import { EMBEDDING_MODELS } from './embedding-models.ts'
 import { followLifeCycle } from './life-cycle.ts'
 import type { Catalog, Model, RetirementRule } from './models.ts'
 import { nearestName } from './nearest-name.ts'
-import { AUDIO_MODELS, CHAT_MODELS, EMBEDDING_MODELS } from './price-list.ts'
+import { AUDIO_MODELS, CHAT_MODELS } from './price-list.ts'
 import { addServiceFee } from './service-fee.ts'
 import { RETIREMENTS } from './successors.ts'
 

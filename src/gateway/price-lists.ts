@@ -37,14 +37,10 @@ export class PriceLists {
 
 function describePrices(model: Model): object {
   const { name, upstream_id } = model
-  switch (model.kind) {
-    case 'chat':
-      return { model: name, upstream_id, prices: model.prices, long_prompt: model.long_prompt }
-    case 'embedding':
-      return { model: name, upstream_id, prices: tokenPrices(model) }
-    default:
-      return { model: name, upstream_id, price: model.price }
-  }
+  if (model.kind === 'embedding') return { model: name, upstream_id, prices: tokenPrices(model) }
+  if (model.kind !== 'chat') return { model: name, upstream_id, price: model.price }
+  const { prices, long_prompt } = model
+  return { model: name, upstream_id, prices, long_prompt }
 }
 
 /** What is charged by the token has its prices where chat has them, for receipts and lists of calls. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EMBEDDING_MODELS } from '../../catalog/price-list.ts'
+import { EMBEDDING_MODELS } from '../../catalog/embedding-models.ts'
 import { COUNTED_TEXTS } from '../test-counted-texts.ts'
 import { embeddedTokens } from './token-estimate.ts'
 

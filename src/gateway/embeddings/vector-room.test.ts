@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EMBEDDING_MODELS } from '../../catalog/price-list.ts'
+import { EMBEDDING_MODELS } from '../../catalog/embedding-models.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { VectorRoom } from './vector-room.ts'
 
