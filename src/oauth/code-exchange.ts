@@ -141,7 +141,8 @@ function verifies(code: CodeRow, given: CodeExchange): boolean {
   return given.redirect_uri === undefined || given.redirect_uri === code.redirect_uri
 }
 
-async function activate(
+/** Makes a grant that the caller has locked live, and gives the first tokens of it. */
+export async function activate(
   parts: GrantParts,
   tx: Tx,
   { grant, replaced }: Locked,
