@@ -1,12 +1,16 @@
 // Background work of the OAuth server: ends what nobody refreshed or used, deletes what has expired.
 
 import type { Job } from '../platform/worker.ts'
+import { deleteExpiredRequests } from './device/store.ts'
 import { deleteExpiredTokens, forgetReplays } from './expiry-store.ts'
 import { endLapsedGrants, type GrantParts, type LapseParts } from './grants.ts'
 
 const MINUTE_MS = 60_000
 /** Used codes are kept this long past their end: a second use then still ends the grant. */
 const KEPT_MS = 24 * 60 * MINUTE_MS
+
+/** Codes of devices are kept this long past their end: until then a poll is told that it came too late. */
+const DEVICE_KEPT_MS = 60 * MINUTE_MS
 
 /** What is left after them waits for the next run. */
 const ROUNDS_MAX = 100
@@ -32,8 +36,10 @@ export function oauthJobs(parts: LapseParts): Job[] {
 }
 
 async function deleteExpired(parts: GrantParts, signal: AbortSignal): Promise<void> {
-  const before = new Date(parts.clock.now().getTime() - KEPT_MS)
+  const now_ms = parts.clock.now().getTime()
   for (let round = 0; round < ROUNDS_MAX && !signal.aborted; round++) {
-    if (!(await deleteExpiredTokens(parts.db, before))) return
+    const more_tokens = await deleteExpiredTokens(parts.db, new Date(now_ms - KEPT_MS))
+    const more_devices = await deleteExpiredRequests(parts.db, new Date(now_ms - DEVICE_KEPT_MS))
+    if (!more_tokens && !more_devices) return
   }
 }
