@@ -13,6 +13,9 @@ import { digestUserCode } from './codes.ts'
 import { isUndecided } from './requests.ts'
 import { type DeviceRequestRow, findByUserCode, lockRequest, setDecision } from './store.ts'
 
+/** How long a device has to fetch the answer: nobody should wait with it until the user looks away. */
+const FETCH_MS = 2 * 60_000
+
 export type DecisionParts = GrantParts & { limits: RateLimits }
 
 /** A request that waits for a decision, found by its code. */
@@ -53,7 +56,7 @@ export async function approveDevice(
     if (!locked || !isUndecided(locked, now)) return false
     const terms = { app, scopes, external_user_id: null }
     const grant_id = await openGrant(parts, tx, terms, approval)
-    await setDecision(tx, request.id, { decided_at: now, grant_id })
+    await setDecision(tx, request.id, { ...timesOf(now), grant_id })
     return true
   })
 }
@@ -68,7 +71,11 @@ export async function denyDevice(
     const now = parts.clock.now()
     const locked = await lockRequest(tx, request)
     if (!locked || !isUndecided(locked, now)) return false
-    await setDecision(tx, request.id, { decided_at: now, grant_id: null })
+    await setDecision(tx, request.id, { ...timesOf(now), grant_id: null })
     return true
   })
+}
+
+function timesOf(decided_at: Date) {
+  return { decided_at, expires_at: new Date(decided_at.getTime() + FETCH_MS) }
 }

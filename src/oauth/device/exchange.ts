@@ -23,7 +23,7 @@ export const DEVICE_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** What each poll that came too early adds to the time between two (RFC 8628, section 3.5). */
 const SLOW_DOWN_S = 5
-const INTERVAL_MAX_S = 300
+const INTERVAL_MAX_S = 60
 /** A poll that left in time may arrive a little closer to the one before, which took longer. */
 const EARLY_MS = 500
 

@@ -176,7 +176,8 @@ function renderAllowed({ app }: OpenRequest): string {
   return renderNotice({
     title: 'Your device is connected',
     text: `${app.name} can go on now. Look at your device; you can close this page.`,
-    details: html`<p>Was it not you who started this? <a href="/oauth/connections">Disconnect the app</a>.</p>`,
+    details: html`<p>Within a minute it is among your <a href="/oauth/connections">connected apps</a>. If it was not you who
+started this, disconnect it there.</p>`,
   })
 }
 

@@ -101,7 +101,7 @@ const SET_POLL = statement<object>(
 const DECIDE = statement<object>(
   'oauth.decide_device_request',
   `update device_request
-   set decided_at = $2::timestamptz, grant_id = $3::uuid
+   set decided_at = $2::timestamptz, grant_id = $3::uuid, expires_at = least(expires_at, $4::timestamptz)
    where id = $1::uuid`,
 )
 
@@ -199,13 +199,14 @@ export async function setPoll(
   await tx.run(SET_POLL, [id, poll.polled_at, poll.interval_s])
 }
 
-/** Without a grant it is a no. */
+/** Without a grant it is a no. It does not last longer than it would have. */
 export async function setDecision(
   tx: Tx,
   id: string,
-  decision: { decided_at: Date; grant_id: string | null },
+  decision: { decided_at: Date; grant_id: string | null; expires_at: Date },
 ): Promise<void> {
-  await tx.run(DECIDE, [id, decision.decided_at, decision.grant_id])
+  const { decided_at, grant_id, expires_at } = decision
+  await tx.run(DECIDE, [id, decided_at, grant_id, expires_at])
 }
 
 export async function setConsumed(tx: Tx, id: string, at: Date): Promise<void> {
