@@ -71,7 +71,8 @@ input[type="checkbox"], input[type="radio"] {
   background: var(--accent-wash);
   font-size: 0.95rem;
 }
-.notice.caution { border-color: var(--warn); }
+.notice.caution { border-color: var(--warn); background: var(--sheet); }
+span.caution { color: var(--warn); }
 .notice.danger { border-color: var(--danger); background: var(--danger-wash); }
 /* Who is connected with whom, read before anything else. */
 .between { border-block: 1px solid var(--rule); }

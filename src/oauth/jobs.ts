@@ -2,7 +2,7 @@
 
 import type { Job } from '../platform/worker.ts'
 import { deleteExpiredRequests } from './device/store.ts'
-import { deleteExpiredTokens, forgetReplays } from './expiry-store.ts'
+import { deleteExpiredTokens, deleteProofs, forgetReplays } from './expiry-store.ts'
 import { endLapsedGrants, type GrantParts, type LapseParts } from './grants.ts'
 
 const MINUTE_MS = 60_000
@@ -28,6 +28,11 @@ export function oauthJobs(parts: LapseParts): Job[] {
       run: () => forgetReplays(parts.db, new Date(parts.clock.now().getTime() - MINUTE_MS)),
     },
     {
+      name: 'oauth.delete_proofs',
+      every_ms: MINUTE_MS,
+      run: (signal) => inRounds(signal, () => deleteProofs(parts.db, parts.clock.now())),
+    },
+    {
       name: 'oauth.delete_expired',
       every_ms: 10 * MINUTE_MS,
       run: (signal) => deleteExpired(parts, signal),
@@ -37,9 +42,13 @@ export function oauthJobs(parts: LapseParts): Job[] {
 
 async function deleteExpired(parts: GrantParts, signal: AbortSignal): Promise<void> {
   const now_ms = parts.clock.now().getTime()
+  const [before, devices_before] = [new Date(now_ms - KEPT_MS), new Date(now_ms - DEVICE_KEPT_MS)]
+  await inRounds(signal, () => deleteExpiredTokens(parts.db, before))
+  await inRounds(signal, () => deleteExpiredRequests(parts.db, devices_before))
+}
+
+async function inRounds(signal: AbortSignal, hasMore: () => Promise<boolean>): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX && !signal.aborted; round++) {
-    const more_tokens = await deleteExpiredTokens(parts.db, new Date(now_ms - KEPT_MS))
-    const more_devices = await deleteExpiredRequests(parts.db, new Date(now_ms - DEVICE_KEPT_MS))
-    if (!more_tokens && !more_devices) return
+    if (!(await hasMore())) return
   }
 }

@@ -4,7 +4,8 @@
 import type { Tx } from '../../platform/db.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { AppRow } from '../app-store.ts'
-import { activate, invalidGrant } from '../code-exchange.ts'
+import { activate, bindGrant, invalidGrant } from '../code-exchange.ts'
+import { type DpopProof, useProof } from '../dpop.ts'
 import type { GrantParts } from '../grants.ts'
 import { matchesChallenge } from '../pkce.ts'
 import { lockGrants } from '../store.ts'
@@ -31,6 +32,8 @@ export type DevicePoll = {
   device_code: string
   /** Needed where the request came with a challenge, and only there. */
   code_verifier: string | undefined
+  /** Binds the grant to its key, with the tokens. */
+  proof: DpopProof | undefined
 }
 
 export async function exchangeDeviceCode(
@@ -77,7 +80,9 @@ async function pollOnce(
   // The user allowed it and then disconnected the app, before the device came.
   if (!grant || grant.ended_at !== null) return 'access_denied'
   await setConsumed(tx, request.id, now)
-  return await activate(parts, tx, { grant, replaced: undefined, is_taken: false })
+  if (given.proof) await useProof(tx, given.proof)
+  const bound = bindGrant(grant, given.proof, now)
+  return await activate(parts, tx, { grant: bound, replaced: undefined, is_taken: false })
 }
 
 function verifies({ code_challenge }: DeviceRequestRow, { code_verifier }: DevicePoll): boolean {

@@ -85,7 +85,7 @@ async function enterCode(parts: DevicePageParts, exchange: Exchange): Promise<Fa
   }
   const { account_id } = viewer
   const known = await findConnection(parts.db, { account_id, app_id: found.app.id })
-  return await askDecision(parts, exchange, found, proposeCap(known))
+  return await askDecision(parts, exchange, found, proposeCap(found.app, known))
 }
 
 /** The request, or what is wrong with the code. */
@@ -139,7 +139,8 @@ async function decide(parts: DevicePageParts, exchange: Exchange): Promise<Fasti
       if (!(await denyDevice(parts, open, actorOf(request)))) break
       return sendFormPage(reply, renderDenied(open))
     case 'allow': {
-      const cap = open.request.scopes.includes('credits.spend') ? requireCap(form) : undefined
+      const { scopes } = open.request
+      const cap = readConsentCap({ app: open.app, scopes }, form)
       if (cap?.fault !== undefined) return await askDecision(parts, exchange, open, cap)
       const approval = {
         account_id: viewer.account_id,
@@ -159,12 +160,6 @@ async function decide(parts: DevicePageParts, exchange: Exchange): Promise<Fasti
 /** What was shown is what is approved: also the price, which the developer may change meanwhile. */
 function describeTerms({ request, app }: OpenRequest): string {
   return ['device', request.id, app.markup_bps, ...request.scopes].join(' ')
-}
-
-function requireCap(form: Parameters) {
-  const cap = readConsentCap(form)
-  if (cap && (cap.credits !== null || cap.fault !== undefined)) return cap
-  throw refusal('An app on another device has a cap.')
 }
 
 function prefillOf(request: FastifyRequest): string {

@@ -38,9 +38,9 @@ ${fault !== undefined && html`<p class="notice danger" role="alert" id="fault">$
 <input type="hidden" name="csrf" value="${csrf}">
 <div class="field"><label for="user_code">Code</label>
 <input class="user-code" id="user_code" name="user_code" value="${typed}" required maxlength="32"
-  autocomplete="off" autocapitalize="characters" spellcheck="false" placeholder="BCDF-GHJK"
+  autocomplete="off" autocapitalize="characters" spellcheck="false"
   aria-describedby="${described}"${fault !== undefined && html` aria-invalid="true"`} autofocus>
-<p class="field-hint" id="rule">Eight letters. Case and hyphen do not matter.</p></div>
+<p class="field-hint" id="rule">Eight letters, such as BCDF-GHJK. Case and hyphen do not matter.</p></div>
 <button class="button" type="submit">Continue</button>
 </form>
 ${renderWarning()}
@@ -99,10 +99,14 @@ function renderWhereFrom(form: DecisionForm): Html {
   return html`<dl class="between">
 <div><dt>Code on your device</dt><dd><strong class="user-code">${showUserCode(user_code)}</strong></dd></div>
 <div><dt>Asked from</dt><dd><strong>${request.asked_ip}</strong>
-<span>${form.is_same_address ? 'the address you have now' : 'not the address you have now'}</span></dd></div>
-<div><dt>With</dt><dd><strong><bdi>${describeDevice(request.asked_agent)}</bdi></strong>
+${
+  form.is_same_address
+    ? html`<span>the address you have now</span>`
+    : html`<span class="caution">not the address you have now</span>`
+}</dd></div>
+<div><dt>Asked by</dt><dd><strong><bdi>${describeDevice(request.asked_agent)}</bdi></strong>
 <span>${ago}, at ${at}</span></dd></div>
-<div><dt>Made by</dt><dd><strong><bdi>${form.developer_email}</bdi></strong></dd></div>
+<div><dt>Developer of the app</dt><dd><strong><bdi>${form.developer_email}</bdi></strong></dd></div>
 <div><dt>Your account</dt><dd><strong>${form.email}</strong>
 <a href="${loginAddressFor(pageAddress(showUserCode(user_code)))}">Not you?</a></dd></div>
 </dl>`
