@@ -22,6 +22,7 @@ import { suspendApp } from '../../src/oauth/suspension.ts'
 import { PASSWORD } from '../support/app.ts'
 import { openBrowser, SCREENS } from '../support/browser.ts'
 import { sql } from '../support/database.ts'
+import { followPage } from '../support/documented-commands.ts'
 import { eventually } from '../support/eventually.ts'
 import { createListeningApp } from '../support/listening-app.ts'
 import {
@@ -172,6 +173,21 @@ test('the example is a program: shows a code, waits, streams, says cost and bala
     [user.user_id],
   )
   assert.match(grant?.dpop_jkt ?? '', /^[\w-]{43}$/, 'the copied file alone is of no use elsewhere')
+})
+
+test('docs/device-apps.md: every command runs, from the registration to a call that the user pays', async () => {
+  const visitor = await signIn(service, await service.register())
+  const replies = await followPage({
+    file: 'docs/device-apps.md',
+    addresses: { 'http://localhost:8080': service.address },
+    readFields: async (line) => {
+      const fields = JSON.parse(line) as Record<string, unknown>
+      if (typeof fields['user_code'] === 'string') await decide(visitor, fields['user_code'])
+      return fields
+    },
+  })
+  const { svc } = JSON.parse(replies.at(-1)?.at(-1) ?? '') as { svc: { billing_mode: string } }
+  assert.equal(svc.billing_mode, 'user')
 })
 
 test('oauth4webapi is led by the metadata through asking, waiting and the tokens', async () => {
