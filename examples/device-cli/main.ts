@@ -53,7 +53,7 @@ async function openSession(): Promise<string> {
 
 async function signIn(): Promise<string> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
   const code_verifier = randomBytes(32).toString('base64url')
   const asked = await post('/oauth/device_authorization', {
     scope: 'credits.read credits.spend',
