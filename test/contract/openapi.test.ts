@@ -168,6 +168,7 @@ test('every body that is sent has its content type: uploads and forms too', () =
   assert.deepEqual(others, [
     ['/oauth/token', 'application/x-www-form-urlencoded'],
     ['/oauth/revoke', 'application/x-www-form-urlencoded'],
+    ['/oauth/device_authorization', 'application/x-www-form-urlencoded'],
     ['/v1/audio/transcriptions', 'multipart/form-data'],
     ['/v1/users/{external_user_id}/audio/transcriptions', 'multipart/form-data'],
     ['/account/playground/audio/transcriptions', 'multipart/form-data'],

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import axe from 'axe-core'
-import * as oauth from 'oauth4webapi'
+import { ResponseBodyError } from 'oauth4webapi'
 import type { Page } from 'playwright-core'
+import * as oauth4webapi from '../../examples/clients/oauth4webapi-device.ts'
 import {
   digestUserCode,
   mintUserCode,
@@ -192,15 +193,8 @@ test('docs/device-apps.md: every command runs, from the registration to a call t
 
 test('oauth4webapi is led by the metadata through asking, waiting and the tokens', async () => {
   const user = await service.register()
-  const issuer = new URL(service.address)
-  const insecure = { [oauth.allowInsecureRequests]: true }
-  const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
-  const server = await oauth.processDiscoveryResponse(issuer, found)
-  assert.ok(server.grant_types_supported?.includes(GRANT_TYPE))
-  const client = { client_id: app.client_id }
-  const nobody = oauth.None()
-  const asked = await oauth.deviceAuthorizationRequest(server, client, nobody, {}, insecure)
-  const device = await oauth.processDeviceAuthorizationResponse(server, client, asked)
+  const client = { issuer: service.address, client_id: app.client_id }
+  const device = await oauth4webapi.begin(client)
   assert.match(device.user_code, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
   assert.deepEqual(
     [device.verification_uri, device.verification_uri_complete, device.expires_in, device.interval],
@@ -211,21 +205,17 @@ test('oauth4webapi is led by the metadata through asking, waiting and the tokens
       5,
     ],
   )
-  const askAgain = async () => {
-    const { device_code } = device
-    const reply = await oauth.deviceCodeGrantRequest(server, client, nobody, device_code, insecure)
-    return await oauth.processDeviceCodeResponse(server, client, reply)
-  }
+  const pollAgain = () => oauth4webapi.poll(client, device.device_code)
   const isFault = (error: string) => (thrown: unknown) =>
-    thrown instanceof oauth.ResponseBodyError && thrown.error === error
-  await assert.rejects(askAgain(), isFault('authorization_pending'))
-  await assert.rejects(askAgain(), isFault('slow_down'))
+    thrown instanceof ResponseBodyError && thrown.error === error
+  await assert.rejects(pollAgain(), isFault('authorization_pending'))
+  await assert.rejects(pollAgain(), isFault('slow_down'))
   await decide(await visit(user), device.user_code)
-  const tokens = await askAgain()
-  const info = await oauth.userInfoRequest(server, client, tokens.access_token, insecure)
-  const { sub } = await oauth.processUserInfoResponse(server, client, user.user_id, info)
-  assert.equal(sub, user.user_id)
-  await assert.rejects(askAgain(), isFault('invalid_grant'))
+  const { access_token } = await pollAgain()
+  const headers = { authorization: `Bearer ${access_token}` }
+  const info = await service.request({ url: '/oauth/userinfo', headers })
+  assert.equal(info.json<{ sub: string }>().sub, user.user_id)
+  await assert.rejects(pollAgain(), isFault('invalid_grant'))
 })
 
 test('P7: a device that polls every second is told to slow down, five seconds more each time, and that is kept', async () => {
