@@ -25,6 +25,7 @@ const OAUTH_PAGES = [
   '/oauth/security',
   '/oauth/sessions',
   '/oauth/events',
+  '/device',
 ]
 /** Behind links in mails. */
 const MAIL_PAGES = [
@@ -52,6 +53,8 @@ const OAUTH_FORMS = [
   '/oauth/security/totp/confirm',
   '/oauth/sessions/end',
   '/oauth/sessions/end-others',
+  '/device',
+  '/device/decision',
 ]
 
 const service = await createApp()
