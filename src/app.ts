@@ -31,6 +31,8 @@ import { appRoutes } from './oauth/app-routes.ts'
 import { appUserRoutes } from './oauth/app-user-routes.ts'
 import { authorizeRoutes } from './oauth/authorize-routes.ts'
 import { connectionRoutes } from './oauth/connection-routes.ts'
+import { devicePages } from './oauth/device/page-routes.ts'
+import { deviceRoutes } from './oauth/device/routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
 import { secondFactorPages } from './oauth/second-factor-routes.ts'
@@ -163,6 +165,8 @@ function oauthRoutes(app: App, parts: AccountParts): void {
   securityPages(app, parts)
   authorizeRoutes(app, parts)
   protocolRoutes(app, parts)
+  deviceRoutes(app, parts)
+  devicePages(app, parts)
   connectionRoutes(app, parts)
   sessionPageRoutes(app, parts)
 }

@@ -20,6 +20,7 @@ export type LimitName =
   | 'oauth_token'
   | 'oauth_token_app'
   | 'client_secret'
+  | 'user_code'
 
 export type Limit = { max: number; window_s: number; code: ErrorCode }
 
@@ -27,6 +28,13 @@ export type Limits = Record<LimitName, Limit>
 
 /** Wrong secrets a minute for one app from one address. */
 const CLIENT_SECRET_GUESSES = 10
+
+/**
+ * Wrong codes of devices, for one account and for one address. A code lives as long as the window and is one of 20^8: five
+ * guesses at any of a thousand open ones hit with a chance of 0.0000002.
+ */
+const USER_CODE_GUESSES = 5
+const USER_CODE_WINDOW_S = 600
 
 /**
  * Codes of authenticator apps for one account, right or wrong. Three of a million codes are good at a time: whoever has the
@@ -87,5 +95,6 @@ export function limitsFrom(config: {
     oauth_token_app: perMinute(config.TOKEN_LIMIT_PER_MINUTE * TOKEN_APP_TIMES),
     // Wrong secrets only, so that nobody can lock an app out by guessing from elsewhere.
     client_secret: perMinute(CLIENT_SECRET_GUESSES),
+    user_code: { max: USER_CODE_GUESSES, window_s: USER_CODE_WINDOW_S, code: 'rate_limited' },
   }
 }

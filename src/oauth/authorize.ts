@@ -8,12 +8,11 @@ import { findAppOfClient } from './apps.ts'
 import { isPublic } from './client-types.ts'
 import { EXTERNAL_USER_ID_RULE, isExternalUserId } from './external-user-id.ts'
 import { type Parameters, readParameters, refusal } from './parameters.ts'
+import { requireChallenge } from './pkce.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
 import { parseScopes, type Scope } from './scopes.ts'
 import { suspended } from './suspension.ts'
 
-/** SHA-256 in base64url, without padding. */
-const CHALLENGE_PATTERN = /^[A-Za-z0-9_-]{43}$/
 const PROMPTS = ['login', 'consent', 'none'] as const
 
 export type AuthorizationRequest = {
@@ -152,21 +151,6 @@ function requireResponseType(parameters: Parameters): void {
   if (response_mode !== undefined && response_mode !== 'query') {
     throw refusal('The only response_mode is query.')
   }
-}
-
-function requireChallenge(parameters: Parameters): string {
-  const challenge = parameters.require('code_challenge')
-  const method = parameters.read('code_challenge_method')
-  if (method !== undefined && method !== 'S256') {
-    throw refusal('The only code_challenge_method is S256.')
-  }
-  if (!CHALLENGE_PATTERN.test(challenge)) {
-    throw refusal(
-      'code_challenge is not a SHA-256 in base64url.',
-      'It has 43 characters, without padding.',
-    )
-  }
-  return challenge
 }
 
 function readExternalUserId(app: AppRow, parameters: Parameters): string | null {

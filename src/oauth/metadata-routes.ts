@@ -2,10 +2,11 @@
 
 import { Type } from 'typebox'
 import type { App } from '../http/server.ts'
+import { DEVICE_GRANT_TYPE } from './device/exchange.ts'
 import { DPOP_ALGORITHM } from './dpop.ts'
 import { SCOPES } from './scopes.ts'
 
-export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
+export const GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_GRANT_TYPE] as const
 const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none']
 const METADATA_CACHE = 'public, max-age=3600'
 
@@ -18,6 +19,7 @@ export function metadataRoute(app: App, issuer: string): void {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
     token_endpoint: tokenEndpoint(issuer),
+    device_authorization_endpoint: `${issuer}/oauth/device_authorization`,
     revocation_endpoint: `${issuer}/oauth/revoke`,
     userinfo_endpoint: `${issuer}/oauth/userinfo`,
     response_types_supported: ['code'],

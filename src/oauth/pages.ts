@@ -154,7 +154,7 @@ ${
 }
 
 /** Allow comes first: a browser takes the first button for the one that Enter in a field presses. */
-function renderDecision(): Html {
+export function renderDecision(): Html {
   return html`<div class="buttons">
 <button class="button" type="submit" name="decision" value="allow">Allow</button>
 <button class="button quiet" type="submit" name="decision" value="deny" formnovalidate>Deny</button>
@@ -183,13 +183,13 @@ export function describeMarkup(markup_bps: number): Html {
 the app: for a call of ${formatDollars(example)} you pay ${formatDollars(paid)}.`
 }
 
-function renderPrice({ app }: AuthorizationRequest): Html {
+export function renderPrice({ app }: Pick<AuthorizationRequest, 'app'>): Html {
   return html`<section aria-labelledby="price"><h2 id="price">What you pay</h2>
 <p>${describeMarkup(app.markup_bps)}</p></section>`
 }
 
 /** `cap_shown` tells an amount that somebody typed from one that we proposed. */
-function renderCap({ cap }: ConsentForm): Html {
+export function renderCap({ cap }: Pick<ConsentForm, 'cap'>): Html {
   const isWrong = cap.fault !== undefined
   const is_daily = cap.kind === 'daily'
   const period = is_daily ? 'day' : 'month'

@@ -11,10 +11,11 @@ import { readBalance } from '../wallet/postings.ts'
 import { type ClientParts, requireClient } from './client-authentication.ts'
 import { isPublic } from './client-types.ts'
 import { exchangeCode } from './code-exchange.ts'
+import { DEVICE_GRANT_TYPE, exchangeDeviceCode } from './device/exchange.ts'
 import { type DpopProof, readProof } from './dpop.ts'
 import type { GrantParts } from './grants.ts'
 import { GRANT_TYPES, metadataRoute, tokenEndpoint } from './metadata-routes.ts'
-import { type Parameters, readParameters, refusal } from './parameters.ts'
+import { readForm, refusal } from './parameters.ts'
 import { refreshTokens } from './refresh.ts'
 import { revokeToken } from './revocation.ts'
 import { requireActive } from './suspension.ts'
@@ -27,16 +28,27 @@ const TAGS = ['OAuth']
 // For the documentation; the handlers read the form themselves and answer with OAuth's own codes.
 const TokenForm = Type.Object({
   grant_type: Type.Unknown({
-    description: '`authorization_code` or `refresh_token`.',
+    description:
+      '`authorization_code`, `refresh_token` or `urn:ietf:params:oauth:grant-type:device_code`.',
     examples: ['authorization_code'],
   }),
   code: Type.Optional(Type.Unknown({ examples: ['svc_code_2f6f0d1c'] })),
-  code_verifier: Type.Optional(Type.Unknown({ description: 'PKCE; with `code`.' })),
+  code_verifier: Type.Optional(
+    Type.Unknown({
+      description:
+        'PKCE; with `code`, and with `device_code` if that was asked for with a challenge.',
+    }),
+  ),
   redirect_uri: Type.Optional(Type.Unknown({ description: 'If sent, the one of the request.' })),
   external_user_id: Type.Optional(
     Type.Unknown({
       description:
         'With `code` and hosted storage: your id of the user whose session received the code. Always send it: a code of a request that named another id is `invalid_grant`.',
+    }),
+  ),
+  device_code: Type.Optional(
+    Type.Unknown({
+      description: 'Of POST /oauth/device_authorization; asked with again and again.',
     }),
   ),
   refresh_token: Type.Optional(Type.Unknown()),
@@ -89,13 +101,17 @@ function tokenRoute(app: App, parts: ProtocolParts): void {
           'invalid_dpop_proof',
           'invalid_scope',
           'unauthorized_client',
+          'authorization_pending',
+          'slow_down',
+          'expired_token',
+          'access_denied',
         ],
       },
       validatorCompiler: acceptAll,
       schema: {
         tags: TAGS,
         operationId: 'token',
-        summary: 'Exchange a code, or refresh',
+        summary: 'Exchange a code, poll for a device, or refresh',
         description:
           'Form-encoded. A refresh token is good once: the reply has the next one. If the reply is lost, the same request within 30 seconds gets the same tokens again; later, the whole grant ends. A browser or native app sends its `client_id` alone; a `DPoP` proof with the code binds its refresh tokens to that key.',
         consumes: ['application/x-www-form-urlencoded'],
@@ -131,6 +147,14 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
         ...presentTokens(tokens),
         ...(external_user_id !== null && { storage_mode: 'hosted' as const, external_user_id }),
       }
+    }
+    case DEVICE_GRANT_TYPE: {
+      const tokens = await exchangeDeviceCode(parts, app, {
+        device_code: parameters.require('device_code'),
+        code_verifier: parameters.read('code_verifier'),
+        proof,
+      })
+      return presentTokens(tokens)
     }
     case 'refresh_token': {
       const tokens = await refreshTokens(parts, app, {
@@ -231,17 +255,6 @@ function readTokenForm(request: FastifyRequest) {
   const { parameters } = readForm(request)
   const given = parameters.require('grant_type')
   const grant_type = GRANT_TYPES.find((one) => one === given)
-  if (!grant_type) throw refusal('grant_type is authorization_code or refresh_token.')
+  if (!grant_type) throw refusal(`grant_type is one of ${GRANT_TYPES.join(', ')}.`)
   return { parameters, grant_type }
-}
-
-/** Forms only: a JSON body would be read by nobody else's server. */
-function readForm(request: FastifyRequest): { parameters: Parameters } {
-  if (!request.headers['content-type']?.startsWith('application/x-www-form-urlencoded')) {
-    throw refusal(
-      'The body must be form-encoded.',
-      'Send Content-Type: application/x-www-form-urlencoded.',
-    )
-  }
-  return { parameters: readParameters(request.body) }
 }

@@ -68,6 +68,33 @@ export const ERRORS = {
     message: 'The client may not do this.',
     explanation: 'The OAuth client is not permitted the requested grant or response type.',
   },
+  authorization_pending: {
+    status: 400,
+    message: 'The user has not decided yet.',
+    hint: 'Poll again after `interval` seconds.',
+    explanation:
+      'Of /oauth/token with a device code only (RFC 8628): the user has neither allowed nor denied it so far.',
+  },
+  slow_down: {
+    status: 400,
+    message: 'The user has not decided yet, and this was asked too soon.',
+    hint: 'Add 5 seconds to the time between two polls, and keep to it.',
+    explanation:
+      'Of /oauth/token with a device code only (RFC 8628): as `authorization_pending`, and each such answer makes the time to wait 5 seconds longer.',
+  },
+  expired_token: {
+    status: 400,
+    message: 'The device code has expired.',
+    hint: 'Ask for a new one at /oauth/device_authorization.',
+    explanation:
+      'Of /oauth/token with a device code only (RFC 8628): nobody allowed it within ten minutes.',
+  },
+  access_denied: {
+    status: 400,
+    message: 'The user denied the request.',
+    explanation:
+      'Of /oauth/token with a device code only (RFC 8628): the user said no, or took it back before the tokens were given. An app that sends users to /oauth/authorize gets this word as `error` at its own address.',
+  },
   onboarding_incomplete: {
     status: 400,
     message: 'Payout onboarding is not finished.',
