@@ -6,7 +6,7 @@ import type { EventStream } from '../http/event-stream.ts'
 import { ApiError } from '../platform/errors.ts'
 import { CallLifetime } from './call-lifetime.ts'
 import type { ChatEvent } from './dialects/chat-types.ts'
-import type { DialectStream, SvcNumbers } from './dialects/dialect.ts'
+import { type DialectStream, ERROR_DIALECTS, type SvcNumbers } from './dialects/dialect.ts'
 import { noteFailure, placeOrNote } from './failures.ts'
 import { HoldGrowth } from './hold-growth.ts'
 import type { ChatCall, ChatParts, Order } from './order.ts'
@@ -78,6 +78,7 @@ async function sendStream(
 ): Promise<void> {
   const { include_usage, style } = call.request
   const writer = call.dialect.openStream({
+    call_id: call.id,
     model: order.model.name,
     created: order.placed_at,
     include_usage,
@@ -166,7 +167,8 @@ function presentReply(
     }
     const events = eventsOf(frames, answer)
     const { style } = request
-    return dialect.formatReply({ model, created: order.placed_at, events, style, svc })
+    const created = order.placed_at
+    return dialect.formatReply({ call_id: call.id, model, created, events, style, svc })
   } catch (error) {
     throw withoutRetry(error)
   }
@@ -204,6 +206,10 @@ function describeFault(
 ): string {
   if (!fault) return ''
   return writer.fail(
-    renderError(fault, { dialect: dialect.name, request_id, public_url: parts.public_url }),
+    renderError(fault, {
+      dialect: ERROR_DIALECTS[dialect.name],
+      request_id,
+      public_url: parts.public_url,
+    }),
   )
 }

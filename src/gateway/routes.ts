@@ -207,7 +207,7 @@ export async function answerChat(
       request,
       reply,
       digestBody: () => digestJson(request.body),
-      replay: (result) => replayChat(reply, result, () => streamTerms(parts, asked)),
+      replay: (result, id) => replayChat(reply, result, () => streamTerms(parts, { ...asked, id })),
       onRefusal: (error) => void noteFailure(parts, asked, { error, outcome: 'refused' }),
     },
     (claim) => makeCall(parts, { ...asked, id: claim.id, claim }, reply),
@@ -238,10 +238,10 @@ async function makeCall(
 }
 
 function streamTerms({ public_url }: GatewayParts, asked: Asked): StreamTerms {
-  const { dialect, request_id, request, plan } = asked
+  const { id: call_id, dialect, request_id, request, plan } = asked
   const { include_usage, style } = request
   const estimatePrompt = () => promptTokens(request, plan.model, 'close')
-  const options = { model: plan.model.name, include_usage, style, estimatePrompt }
+  const options = { call_id, model: plan.model.name, include_usage, style, estimatePrompt }
   return { dialect, request_id, public_url, options }
 }
 

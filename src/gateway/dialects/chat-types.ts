@@ -1,7 +1,9 @@
 // A chat call in our own words: what any client dialect can ask for and any upstream can answer. Dialects
 // translate between this and what clients speak, upstreams between this and what providers speak.
 
-export type ClientDialect = 'openai' | 'anthropic'
+import type { ResponsesTerms } from './responses/terms.ts'
+
+export type ClientDialect = 'openai' | 'anthropic' | 'responses'
 
 export type ChatRequest = {
   /** Public name, as the client sent it. */
@@ -43,6 +45,8 @@ export type ReplyStyle = {
   /** The names of tools that take free text. Their calls travel as JSON with one member, `input`. */
   free_text_tools: readonly string[]
   hides_thinking: boolean
+  /** For OpenAI's Responses API. */
+  responses?: ResponsesTerms
 }
 
 export type ChatMessage =

@@ -30,6 +30,8 @@ export function presentNumbers({
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 export type WholeAnswer = {
+  /** Of the call. Ids of the reply come from it, so that a repeated reply has the same ones. */
+  call_id: string
   model: string
   created: Date
   events: readonly ChatEvent[]
@@ -38,6 +40,8 @@ export type WholeAnswer = {
 }
 
 export type StreamOptions = {
+  /** As that of a whole answer. */
+  call_id: string
   model: string
   created: Date
   include_usage: boolean
@@ -45,6 +49,13 @@ export type StreamOptions = {
   estimatePrompt?: () => number
   style?: ReplyStyle | undefined
 }
+
+/** Whose error bodies a client of this format reads. */
+export const ERROR_DIALECTS = {
+  openai: 'openai',
+  anthropic: 'anthropic',
+  responses: 'openai',
+} as const satisfies Record<ClientDialect, string>
 
 export type ProviderFrame = { name: string | undefined; data: string }
 

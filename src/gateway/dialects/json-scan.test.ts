@@ -50,7 +50,12 @@ test('a relayed body keeps every other field, and no text makes the relay throw'
         svc: { credits_used: 1, balance_before: 3, balance_after: 2, billing_mode: 'user' },
       })
       for (const dialect of [openAiDialect, anthropicDialect]) {
-        const stream = dialect.openStream({ model: 'm', created, include_usage: false })
+        const stream = dialect.openStream({
+          call_id: 'call',
+          model: 'm',
+          created,
+          include_usage: false,
+        })
         stream.relay({ name: 'message_start', data: noise })
         stream.relay({ name: undefined, data: body.slice(0, noise.length * 3) })
       }

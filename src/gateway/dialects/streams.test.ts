@@ -261,7 +261,7 @@ function writeAll(
   events: readonly ChatEvent[],
   include_usage = false,
 ): string {
-  const stream = dialect.openStream({ model: 'm', created, include_usage })
+  const stream = dialect.openStream({ call_id: 'call', model: 'm', created, include_usage })
   const written = events.map((event) => stream.write(event) + stream.keepAlive())
   return written.join('') + stream.finish(svc)
 }
@@ -319,7 +319,9 @@ test('a whole answer says what the stream says', () => {
   fc.assert(
     fc.property(answers, ({ events }) => {
       const streamed = checkAnthropic(writeAll(anthropicDialect, events))
-      const whole = JSON.parse(anthropicDialect.formatReply({ model: 'm', created, events, svc }))
+      const whole = JSON.parse(
+        anthropicDialect.formatReply({ call_id: 'call', model: 'm', created, events, svc }),
+      )
       type Block = { type: string; text?: string; thinking?: string; id?: string; input?: unknown }
       const blocks: Block[] = whole.content
       assert.equal(blocks.map(({ text }) => text ?? '').join(''), streamed.text)
@@ -329,7 +331,7 @@ test('a whole answer says what the stream says', () => {
         streamed.calls.map((made) => ({ id: made.id, input: JSON.parse(made.arguments || '{}') })),
       )
       const [choice] = JSON.parse(
-        openAiDialect.formatReply({ model: 'm', created, events, svc }),
+        openAiDialect.formatReply({ call_id: 'call', model: 'm', created, events, svc }),
       ).choices
       const { content, refusal } = choice.message
       const length = (content ?? '').length + (refusal ?? '').length
@@ -343,7 +345,7 @@ test('an answer that is cut anywhere, translated or relayed, ends well-formed an
   fc.assert(
     fc.property(answers, fc.nat(60), fc.boolean(), ({ events }, place, include_usage) => {
       for (const dialect of [openAiDialect, anthropicDialect]) {
-        const options = { model: 'm', created, include_usage }
+        const options = { call_id: 'call', model: 'm', created, include_usage }
         const first: ChatEvent = { kind: 'start', id: 'theirs' }
         const said = [first, ...events.filter(({ kind }) => kind !== 'start' && kind !== 'stop')]
         const begun = said.slice(0, 1 + place)
