@@ -23,14 +23,12 @@ import type { PriceLists } from './price-lists.ts'
 import { promptTokens } from './prompt-size.ts'
 import type { RunningCall } from './running-calls.ts'
 import type { Upstream, UpstreamAddress } from './upstreams/contract.ts'
+import type { UpstreamName } from './upstreams/registry.ts'
 
 export type ChatParts = {
   catalog: Catalog
   ledger: () => CallLedger
-  upstreams: Record<
-    ChatModel['provider'],
-    { upstream: Upstream; address: UpstreamAddress | undefined }
-  >
+  upstreams: Record<UpstreamName, { upstream: Upstream; address: UpstreamAddress | undefined }>
   clock: Clock
   log: Log
   metrics: Metrics

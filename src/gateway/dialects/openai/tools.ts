@@ -60,7 +60,8 @@ function readFunction(definition: Fields, path: string): Described {
 /** A grammar is told to models that cannot be held to it. */
 function readFreeText(definition: Fields, path: string): Described {
   const description = readOptionalText(definition['description'], `${path}.description`)
-  const free_text = { parameters: FREE_TEXT, free_text: true } as const
+  const custom = description === undefined ? {} : { description }
+  const free_text = { parameters: FREE_TEXT, free_text: true, custom } as const
   if (isAbsent(definition['format'])) return { ...free_text, description }
   const at = `${path}.format`
   const format = readObject(definition['format'], at)
@@ -70,7 +71,11 @@ function readFreeText(definition: Fields, path: string): Described {
   const syntax = readChoice(grammar['syntax'], ['lark', 'regex'], `${at}.grammar.syntax`)
   const rules = readText(grammar['definition'], `${at}.grammar.definition`)
   const told = `The input has to match this grammar (${syntax}):\n${rules}`
-  return { ...free_text, description: description === undefined ? told : `${description}\n${told}` }
+  return {
+    ...free_text,
+    description: description === undefined ? told : `${description}\n${told}`,
+    custom: { ...custom, format: { type, syntax, definition: rules } },
+  }
 }
 
 function readToolName(value: unknown, path: string): string {
