@@ -12,6 +12,8 @@ export type ResponsesTerms = {
   shows_summary: boolean
   /** Whether reasoning items carry `encrypted_content`. */
   includes_sealed_reasoning: boolean
+  /** The provider's model whose thoughts are sealed, as `sealedFor` says it. */
+  sealed_for: string
   /** Whether output items are kept for later references. */
   stores_items: boolean
 }
