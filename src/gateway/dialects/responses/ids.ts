@@ -28,7 +28,9 @@ export function mintId(
   place: number,
 ): string {
   const day = BigInt(Math.floor(created.getTime() / DAY_MS))
-  const digest = createHmac('sha256', secret).update(`${call_id}\n${prefix}\n${place}`).digest('hex')
+  const digest = createHmac('sha256', secret)
+    .update(`${call_id}\n${prefix}\n${place}`)
+    .digest('hex')
   const secret_part = BigInt(`0x${digest}`)
   return `${prefix}_${toDigits(day, DAY_DIGITS)}${toDigits(secret_part, SECRET_DIGITS)}`
 }
