@@ -83,6 +83,7 @@ async function sendStream(
     created: order.placed_at,
     include_usage,
     style,
+    credits_limit: order.credits_limit,
     estimatePrompt: () => promptTokens(call.request, order.model, 'close'),
   })
   client.start()
@@ -168,7 +169,9 @@ function presentReply(
     const events = eventsOf(frames, answer)
     const { style } = request
     const created = order.placed_at
-    return dialect.formatReply({ call_id: call.id, model, created, events, style, svc })
+    const credits_limit = order.credits_limit || answer.cut_usage !== undefined
+    const whole = { call_id: call.id, model, created, events, style, credits_limit, svc }
+    return dialect.formatReply(whole)
   } catch (error) {
     throw withoutRetry(error)
   }

@@ -69,6 +69,8 @@ export type Order = Plan & {
   max_output_tokens: number
   /** Whether the provider is told: not where its own limit is the same. */
   sends_limit: boolean
+  /** Whether the credits allow less than was asked for. */
+  credits_limit: boolean
   placed_at: Date
 }
 
@@ -107,6 +109,7 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
     stream: request.stream || grows,
     max_output_tokens,
     sends_limit: limit.send || max_output_tokens < wanted_tokens,
+    credits_limit: max_output_tokens < wanted_tokens,
     placed_at,
   }
 }

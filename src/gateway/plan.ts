@@ -43,7 +43,7 @@ export function planCall(
     upstream,
     address,
     prepared,
-    ignored: nameable([...ignored, ...prepared.ignored]),
+    ignored: nameable([...ignored, ...(request.ignored ?? []), ...prepared.ignored]),
   }
 }
 

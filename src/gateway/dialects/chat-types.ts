@@ -33,6 +33,8 @@ export type ChatRequest = {
   include_usage: boolean
   /** Anthropic's betas, by name, as its clients ask for them in a header. */
   betas?: readonly string[]
+  /** What the client asked for and its format leaves out, by name; for the fields of a body there are tables. */
+  ignored?: readonly string[]
   /** Set where the client's format has more than one way to write an answer. */
   style?: ReplyStyle
   /** The client's own body: an upstream of the same dialect starts from it, so nothing is lost on the way. */

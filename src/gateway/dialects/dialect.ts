@@ -36,6 +36,8 @@ export type WholeAnswer = {
   created: Date
   events: readonly ChatEvent[]
   style?: ReplyStyle | undefined
+  /** Whether what the payer has, not the request or the model, set the limit of the answer. */
+  credits_limit?: boolean
   svc: SvcNumbers
 }
 
@@ -48,6 +50,8 @@ export type StreamOptions = {
   /** For a format that begins with the size of the prompt, which most providers say at the end. */
   estimatePrompt?: () => number
   style?: ReplyStyle | undefined
+  /** As that of a whole answer. */
+  credits_limit?: boolean
 }
 
 /** Whose error bodies a client of this format reads. */

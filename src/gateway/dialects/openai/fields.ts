@@ -176,6 +176,16 @@ export const OPENAI_FIELDS = fieldTable(
     prompt_cache_key: { openai: 'relay', all: 'ignore' },
     prompt_cache_retention: { openai: 'relay', all: 'ignore' },
     prompt_cache_options: { openai: 'relay', all: 'ignore' },
+    'prompt_cache_options.prewarm': {
+      all: 'ignore',
+      note: 'has a price of its own',
+      isIdle: isFalse,
+    },
+    'prompt_cache_options.ttl': {
+      all: 'ignore',
+      note: '`12h` has a price of its own',
+      isIdle: (value) => value === '30m',
+    },
     modalities: { all: 'translate', note: '`["text"]` only', hint: SPEECH },
     service_tier: {
       all: 'ignore',

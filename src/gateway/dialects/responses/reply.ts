@@ -1,0 +1,21 @@
+// Writes whole responses. A whole response is the last record of its stream, so one writer makes both.
+
+import type { StreamOptions, WholeAnswer } from '../dialect.ts'
+import { type ReplyParts, ResponsesStream } from './stream.ts'
+import type { OutputItem } from './terms.ts'
+
+export function formatResponsesReply(answer: WholeAnswer, parts: ReplyParts): string {
+  return JSON.stringify(writeAll(answer, parts).respond(answer.svc))
+}
+
+/** What was said, whole, with what brings thoughts back. */
+export function outputItems(answer: Omit<WholeAnswer, 'svc'>, parts: ReplyParts): OutputItem[] {
+  return writeAll(answer, parts).items()
+}
+
+function writeAll(answer: Omit<WholeAnswer, 'svc'>, parts: ReplyParts): ResponsesStream {
+  const options: StreamOptions = { ...answer, include_usage: true }
+  const stream = new ResponsesStream(options, parts)
+  for (const event of answer.events) stream.write(event)
+  return stream
+}
