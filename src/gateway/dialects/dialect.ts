@@ -61,7 +61,12 @@ export const ERROR_DIALECTS = {
   responses: 'openai',
 } as const satisfies Record<ClientDialect, string>
 
-export type ProviderFrame = { name: string | undefined; data: string }
+export type ProviderFrame = {
+  name: string | undefined
+  data: string
+  /** What it says, in neutral words. */
+  events?: readonly ChatEvent[]
+}
 
 export interface Dialect {
   readonly name: ClientDialect
@@ -72,7 +77,7 @@ export interface Dialect {
   /** The whole answer of a call that was not streamed, as JSON text. */
   formatReply(answer: WholeAnswer): string
   /** The provider's own JSON body: `model` becomes the public name, `svc` is added, the rest stays byte for byte. */
-  relayReply(body: string, model: string, svc: SvcNumbers): string
+  relayReply(body: string, answer: WholeAnswer): string
   openStream(options: StreamOptions): DialectStream
 }
 

@@ -8,6 +8,13 @@ export function formatResponsesReply(answer: WholeAnswer, parts: ReplyParts): st
   return JSON.stringify(writeAll(answer, parts).respond(answer.svc))
 }
 
+/** `body`: the response as the provider wrote it. */
+export function relayResponsesReply(body: string, answer: WholeAnswer, parts: ReplyParts): string {
+  const options: StreamOptions = { ...answer, include_usage: true }
+  const relay = new ResponsesStream(options, parts).openRelay()
+  return relay.relayWhole(body, answer.events, answer.svc)
+}
+
 /** What was said, whole, with what brings thoughts back. */
 export function outputItems(answer: Omit<WholeAnswer, 'svc'>, parts: ReplyParts): OutputItem[] {
   return writeAll(answer, parts).items()

@@ -44,6 +44,7 @@ export function createResponsesReader(names: ToolNames, upstream_id: string): Fr
   return {
     readChunk: (chunk) => readEvent(state, chunk),
     readWhole: (body) => readResponse(state, body),
+    hasEnded: () => state.stopped,
     checkEnd() {
       if (!state.stopped) throw endedEarly('openai')
     },

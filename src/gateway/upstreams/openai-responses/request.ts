@@ -1,10 +1,10 @@
 // The body of a response: always a new one, from a list of fields, whatever the client speaks. What would change the
 // price, or belongs to the operator's account, has no place in it.
 
-import type { ChatRequest } from '../../dialects/chat-types.ts'
+import type { ChatRequest, ToolDefinition } from '../../dialects/chat-types.ts'
 import { refuseField, thinks } from '../capabilities.ts'
 import type { Asked, CallTerms, Draft } from '../contract.ts'
-import { given, type JsonRecord, listOf, recordOf } from '../json-values.ts'
+import { given, type JsonRecord, recordOf } from '../json-values.ts'
 import { cacheFields } from '../openai/cache-fields.ts'
 import { type Effort, effortFor } from '../openai/effort.ts'
 import type { ToolNames } from '../tool-names.ts'
@@ -15,7 +15,6 @@ import { responsesTools, type ToolTerms } from './tools.ts'
 const MAX_END_USER = 64
 const SUMMARIES = ['auto', 'concise', 'detailed']
 const ENCRYPTED = 'reasoning.encrypted_content'
-const LOGPROBS = 'message.output_text.logprobs'
 
 export function draftResponses(asked: Asked, names: ToolNames): Draft {
   const { request, model } = asked
@@ -29,7 +28,7 @@ export function draftResponses(asked: Asked, names: ToolNames): Draft {
     ...reasoningFields(asked, effort),
     ...textFields(request),
     ...responsesTools(request, tools),
-    ...includeFields(asked),
+    ...(model.capabilities.reasoning && { include: [ENCRYPTED] }),
     ...cacheFields(asked.relayed),
     // Nothing is kept there: the next call sends what it needs.
     store: false,
@@ -38,7 +37,7 @@ export function draftResponses(asked: Asked, names: ToolNames): Draft {
   }
   return {
     ignored: effort.ignored,
-    relays: request.original.dialect === 'responses' && keepsNames(request, names),
+    relays: request.original.dialect === 'responses' && keepsForm(asked, tools),
     body: (terms) => ({ ...body, ...termFields(asked, terms) }),
     createReader: () => createResponsesReader(names, model.upstream_id),
   }
@@ -50,9 +49,14 @@ function freeTextTools({ request, model }: Asked): ToolTerms['free_text'] {
   return new Set(tools.map((tool) => tool.name))
 }
 
-/** A reply is relayed with the names that stand in it, so all of them have to be ours. */
-function keepsNames({ tools }: ChatRequest, names: ToolNames): boolean {
-  return tools.every(({ name }) => names.toProvider(name) === name)
+/**
+ * A reply is relayed with the names and kinds of tools that stand in it, so they have to be those that were asked for. An
+ * answer that may end where the credits do is written by us, who can end it.
+ */
+function keepsForm({ request, model }: Asked, { names, free_text }: ToolTerms): boolean {
+  const keeps = ({ name, free_text: is_text }: ToolDefinition) =>
+    names.toProvider(name) === name && (is_text !== true || free_text.has(name))
+  return model.on_disconnect === 'drain' && request.tools.every(keeps)
 }
 
 /** Models that reason take no sampling fields at all. */
@@ -90,19 +94,6 @@ function formatOf(format: ChatRequest['response_format']): JsonRecord | undefine
   if (format.kind === 'json_object') return { type: 'json_object' }
   const { name, description, schema, strict } = format
   return given({ type: 'json_schema', name, description, schema, strict })
-}
-
-function includeFields({ request, model, relayed }: Asked): JsonRecord {
-  const is_own = request.original.dialect === 'responses'
-  const logprobs = is_own && listOf(relayed['include']).includes(LOGPROBS)
-  const include = [
-    ...(model.capabilities.reasoning ? [ENCRYPTED] : []),
-    ...(logprobs ? [LOGPROBS] : []),
-  ]
-  return given({
-    include: include.length > 0 ? include : undefined,
-    top_logprobs: logprobs ? (relayed['top_logprobs'] ?? undefined) : undefined,
-  })
 }
 
 function termFields(
