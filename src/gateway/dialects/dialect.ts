@@ -3,6 +3,7 @@
 
 import type { ChatEvent, ChatRequest, ClientDialect, ReplyStyle, Usage } from './chat-types.ts'
 import type { FieldTable } from './field-rules.ts'
+import type { OutputItem } from './responses/terms.ts'
 
 /** What the call cost, known once it is settled. */
 export type SvcNumbers = {
@@ -79,6 +80,8 @@ export interface Dialect {
   /** The provider's own JSON body: `model` becomes the public name, `svc` is added, the rest stays byte for byte. */
   relayReply(body: string, answer: WholeAnswer): string
   openStream(options: StreamOptions): DialectStream
+  /** What of a whole answer can be referred to later, in a format that has such a thing. */
+  itemsOf?(answer: Omit<WholeAnswer, 'svc'>): readonly OutputItem[]
 }
 
 /**
@@ -90,6 +93,8 @@ export interface DialectStream {
   relay(frame: ProviderFrame): string
   /** The provider was stopped: ends the answer as if its limit had been reached. Before `finish`. */
   reachLimit(usage: Usage): string
+  /** As those of a whole answer. After the last event and `reachLimit`, before `finish`. */
+  items?(): readonly OutputItem[]
   /** After settlement: everything that ends the stream. */
   finish(svc: SvcNumbers): string
   /** An error after HTTP 200. `body` is the rendered envelope; nothing may follow it. */

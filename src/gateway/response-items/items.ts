@@ -41,16 +41,12 @@ export class ResponseItems {
     this.#options = options
   }
 
-  get are_kept(): boolean {
-    return this.#options.kept_days > 0
-  }
-
   /** Before the last words of the answer: whoever has seen an id can refer to it. Never throws. */
-  async keep(owner: ItemOwner, items: readonly OutputItem[]): Promise<void> {
-    const kept = items.filter(({ type }) => KEPT_TYPES.includes(type))
-    if (kept.length === 0 || !this.are_kept) return
+  async keep(owner: ItemOwner, present: () => readonly OutputItem[] | undefined): Promise<void> {
     const { db, log, metrics } = this.#options
     try {
+      const kept = (present() ?? []).filter(({ type }) => KEPT_TYPES.includes(type))
+      if (kept.length === 0) return
       const sealed = kept.map((item) => sealItem(item, owner))
       const bytes = sealed.reduce((sum, one) => sum + one.length, 0)
       if (bytes > RESPONSE_MAX_BYTES) return metrics.response_items.inc({ outcome: 'too_large' })

@@ -35,7 +35,7 @@ const LOGPROBS = 'message.output_text.logprobs'
 const FORMAT_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
 export type ResponsesParts = {
-  seal: ReasoningSeal
+  reasoning: Pick<ReasoningSeal, 'open'>
   /** Undefined where the name is not known: whoever plans the call says so. */
   findModel: (name: string) => ChatModel | undefined
   /** Whether items can be kept at all. */
@@ -48,7 +48,7 @@ export function parseResponsesRequest(parts: ResponsesParts, body: unknown): Cha
   const name = readName(fields['model'], 'model')
   const model = parts.findModel(name)
   const sealed_for = model ? sealedFor(model) : ''
-  const input = readInput(fields['input'], { seal: parts.seal, sealed_for })
+  const input = readInput(fields['input'], { seal: parts.reasoning, sealed_for })
   const list = readTools([{ value: fields['tools'], path: 'tools' }, ...input.tool_lists])
   const choice = readToolChoice(fields['tool_choice'], list)
   const text = readTextSettings(fields['text'])
