@@ -39,6 +39,8 @@ export type WholeAnswer = {
   style?: ReplyStyle | undefined
   /** Whether what the payer has, not the request or the model, set the limit of the answer. */
   credits_limit?: boolean
+  /** The provider's own body, where that is what the client gets. */
+  relayed?: string | undefined
   svc: SvcNumbers
 }
 

@@ -3,7 +3,13 @@
 // which waits for settlement. What the response says beyond the fields that clients are promised stays here: it is about
 // the operator's account.
 
-import { type JsonRecord, listOf, parseJson, recordOf, textOf } from '../../upstreams/json-values.ts'
+import {
+  type JsonRecord,
+  listOf,
+  parseJson,
+  recordOf,
+  textOf,
+} from '../../upstreams/json-values.ts'
 import type { ChatEvent } from '../chat-types.ts'
 import type { ProviderFrame, SvcNumbers } from '../dialect.ts'
 import { readReasoning } from '../openai-reasoning.ts'
@@ -67,11 +73,10 @@ export class ResponsesRelay {
     }
   }
 
-  /** The whole response. */
-  relayWhole(body: string, events: readonly ChatEvent[], svc: SvcNumbers): string {
+  /** In place of all records: the response of a call that was not streamed. */
+  hearWhole(body: string, events: readonly ChatEvent[]): void {
     this.#ended = recordOf(parseJson(body))
     this.#hearThoughts(events)
-    return JSON.stringify(this.#end(svc))
   }
 
   /** Of a response that came to its end. */
@@ -80,8 +85,11 @@ export class ResponsesRelay {
   }
 
   finish(svc: SvcNumbers): string {
-    const response = this.#end(svc)
-    return this.#write(`response.${textOf(response['status'])}`, `"response":${JSON.stringify(response)}`)
+    const response = this.end(svc)
+    return this.#write(
+      `response.${textOf(response['status'])}`,
+      `"response":${JSON.stringify(response)}`,
+    )
   }
 
   /** The response as it stands where something went wrong. */
@@ -90,7 +98,8 @@ export class ResponsesRelay {
     return this.#present({ ...this.#begun, status: 'failed', error }, output)
   }
 
-  #end(svc: SvcNumbers): JsonRecord {
+  /** The whole response. */
+  end(svc: SvcNumbers): JsonRecord {
     const response = this.#ended ?? {}
     const output = this.#output((item) => this.#presentItem(item, false))
     const { reason } = recordOf(response['incomplete_details'])
@@ -121,7 +130,12 @@ export class ResponsesRelay {
   /** `brings_back`: also for a client that did not ask to see what brings reasoning back. */
   #presentItem(item: JsonRecord, brings_back: boolean): OutputItem {
     const { encrypted_content: _sealed_by_provider, ...rest } = item
-    const told = { ...rest, ...this.#nameOf(item), id: textOf(item['id']), type: textOf(item['type']) }
+    const told = {
+      ...rest,
+      ...this.#nameOf(item),
+      id: textOf(item['id']),
+      type: textOf(item['type']),
+    }
     const sealed = this.#sealed.get(told.id)
     const includes = brings_back || this.#options.terms.includes_sealed_reasoning
     return sealed === undefined || !includes ? told : { ...told, encrypted_content: sealed }
