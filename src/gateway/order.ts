@@ -21,16 +21,15 @@ import { outputLimit } from './output-limit.ts'
 import type { Plan } from './plan.ts'
 import type { PriceLists } from './price-lists.ts'
 import { promptTokens } from './prompt-size.ts'
+import type { ResponseItems } from './response-items/items.ts'
 import type { RunningCall } from './running-calls.ts'
 import type { Upstream, UpstreamAddress } from './upstreams/contract.ts'
+import type { UpstreamName } from './upstreams/registry.ts'
 
 export type ChatParts = {
   catalog: Catalog
   ledger: () => CallLedger
-  upstreams: Record<
-    ChatModel['provider'],
-    { upstream: Upstream; address: UpstreamAddress | undefined }
-  >
+  upstreams: Record<UpstreamName, { upstream: Upstream; address: UpstreamAddress | undefined }>
   clock: Clock
   log: Log
   metrics: Metrics
@@ -39,6 +38,7 @@ export type ChatParts = {
   growth: { wait_ms: number }
   price_lists: PriceLists
   failed_calls: FailedCalls
+  response_items: ResponseItems
   public_url: string
 }
 

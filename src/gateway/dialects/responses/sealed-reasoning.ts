@@ -1,7 +1,7 @@
 // What `encrypted_content` of a reasoning item holds: a model's thoughts with the proofs that its provider asks for when
 // they come back. Sealed, because some providers give thoughts to nobody, and because we keep nothing of them.
 
-import { createSecretKey, hkdfSync } from 'node:crypto'
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { SecretBox, type SecretKey, SecretNotOpened } from '../../../platform/secret-box.ts'
 import { isObject } from '../body-fields.ts'
 import type { AssistantPart } from '../chat-types.ts'
@@ -31,7 +31,9 @@ export class ReasoningSeal {
 
   /** From the keys of all secrets, but none of them: what clients hold opens nothing of ours. */
   constructor(readKeys: () => readonly SecretKey[]) {
-    this.#box = new SecretBox(() => readKeys().map(({ id, key }) => ({ id, key: derive(key) })))
+    this.#box = new SecretBox(() =>
+      readKeys().map(({ id, key }) => ({ id, key: deriveKey(key, PURPOSE) })),
+    )
   }
 
   seal(reasoning: SealedReasoning): string {
@@ -56,8 +58,8 @@ export function sealedFor({ provider, upstream_id }: { provider: string; upstrea
   return `${provider}/${upstream_id}`
 }
 
-function derive(key: SecretKey['key']): SecretKey['key'] {
-  return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', PURPOSE, KEY_BYTES)))
+export function deriveKey(key: KeyObject, purpose: string): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)))
 }
 
 /** A later version of this file may have sealed it. */
