@@ -192,7 +192,7 @@ test('the same prompt costs the same in every format', async () => {
       (await me.respond({ model: name, input: [say(prompt)], stream: true })).svc.credits_used,
     ]
     assert.ok(costs[0] > 0)
-    assert.equal(new Set(costs).size, 1, `${name}: ${costs}`)
+    assert.equal(new Set(costs).size, 1, `${name}: ${costs.join(', ')}`)
   }
 })
 
