@@ -179,13 +179,11 @@ function presentReply(
   frames: readonly UpstreamFrame[],
   svc: SvcNumbers,
 ): string {
-  const { order, call } = answered
-  const [only] = frames
+  const { dialect } = answered.call
   try {
-    if (only && !order.stream && order.prepared.relays) {
-      return call.dialect.relayReply(only.data, order.model.name, svc)
-    }
-    return call.dialect.formatReply({ ...wholeAnswer(answered, frames), svc })
+    const whole = { ...wholeAnswer(answered, frames), svc }
+    const { relayed } = whole
+    return relayed === undefined ? dialect.formatReply(whole) : dialect.relayReply(relayed, whole)
   } catch (error) {
     throw withoutRetry(error)
   }
@@ -202,6 +200,7 @@ function wholeAnswer(
     events: eventsOf(frames, answer),
     style: call.request.style,
     credits_limit: order.credits_limit || answer.cut_usage !== undefined,
+    relayed: order.prepared.relays && !order.stream ? frames[0]?.data : undefined,
   }
 }
 

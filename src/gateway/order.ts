@@ -24,14 +24,12 @@ import { promptTokens } from './prompt-size.ts'
 import type { ResponseItems } from './response-items/items.ts'
 import type { RunningCall } from './running-calls.ts'
 import type { Upstream, UpstreamAddress } from './upstreams/contract.ts'
+import type { UpstreamName } from './upstreams/registry.ts'
 
 export type ChatParts = {
   catalog: Catalog
   ledger: () => CallLedger
-  upstreams: Record<
-    ChatModel['provider'],
-    { upstream: Upstream; address: UpstreamAddress | undefined }
-  >
+  upstreams: Record<UpstreamName, { upstream: Upstream; address: UpstreamAddress | undefined }>
   clock: Clock
   log: Log
   metrics: Metrics

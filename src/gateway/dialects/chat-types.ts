@@ -79,8 +79,11 @@ export type UserPart =
     }
 
 export type AssistantPart =
-  /** A signed text that is empty proves the text beside it. */
-  | (TextPart & { signature?: string })
+  /**
+   * A signed text that is empty proves the text beside it. `phase`: whether it is the answer or a word on the way to it,
+   * as OpenAI's models say and want to hear again.
+   */
+  | (TextPart & { signature?: string; phase?: string })
   | { kind: 'refusal'; text: string }
   /** `signature` proves the block to the provider that made it; it must come back unchanged. */
   | { kind: 'thinking'; text: string; signature: string }
@@ -102,6 +105,8 @@ export type ToolDefinition = {
   strict?: boolean
   /** The client offered a tool that takes text; `parameters` say so as a schema, with one member, `input`. */
   free_text?: true
+  /** Such a tool as the client described it, for models that know them: `format` is in the words of the Responses API. */
+  custom?: { description?: string; format?: Readonly<Record<string, unknown>> }
   cache?: CacheHint
   /** The type of one of Anthropic's own tools that the client runs: only Claude knows how to call it. */
   client_tool?: string

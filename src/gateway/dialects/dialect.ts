@@ -39,6 +39,8 @@ export type WholeAnswer = {
   style?: ReplyStyle | undefined
   /** Whether what the payer has, not the request or the model, set the limit of the answer. */
   credits_limit?: boolean
+  /** The provider's own body, where that is what the client gets. */
+  relayed?: string | undefined
   svc: SvcNumbers
 }
 
@@ -62,7 +64,12 @@ export const ERROR_DIALECTS = {
   responses: 'openai',
 } as const satisfies Record<ClientDialect, string>
 
-export type ProviderFrame = { name: string | undefined; data: string }
+export type ProviderFrame = {
+  name: string | undefined
+  data: string
+  /** What it says, in neutral words. */
+  events?: readonly ChatEvent[]
+}
 
 export interface Dialect {
   readonly name: ClientDialect
@@ -73,7 +80,7 @@ export interface Dialect {
   /** The whole answer of a call that was not streamed, as JSON text. */
   formatReply(answer: WholeAnswer): string
   /** The provider's own JSON body: `model` becomes the public name, `svc` is added, the rest stays byte for byte. */
-  relayReply(body: string, model: string, svc: SvcNumbers): string
+  relayReply(body: string, answer: WholeAnswer): string
   openStream(options: StreamOptions): DialectStream
   /** What of a whole answer can be referred to later, in a format that has such a thing. */
   itemsOf?(answer: Omit<WholeAnswer, 'svc'>): readonly OutputItem[]

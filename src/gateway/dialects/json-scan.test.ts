@@ -13,6 +13,7 @@ const svc = {
   balance_after: 2n,
   billing_mode: 'user',
 } as const
+const answer = { call_id: 'call', model: 'm', created, events: [], svc }
 
 const objects = fc.dictionary(
   fc.oneof(fc.constantFrom('model', 'usage', 'choices', 'x"model'), keys),
@@ -43,7 +44,7 @@ test('a relayed body keeps every other field, and no text makes the relay throw'
   fc.assert(
     fc.property(objects, fc.string(), (object, noise) => {
       const body = JSON.stringify({ ...object, model: 'theirs' })
-      const relayed = JSON.parse(anthropicDialect.relayReply(body, 'ours', svc))
+      const relayed = JSON.parse(anthropicDialect.relayReply(body, { ...answer, model: 'ours' }))
       assert.deepEqual(relayed, {
         ...JSON.parse(body),
         model: 'ours',

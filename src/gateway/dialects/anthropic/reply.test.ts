@@ -177,7 +177,12 @@ test('a relayed stream changes in nothing but the model name, and its end waits 
 
 test('a relayed answer gets the public name and our numbers, and an error is an event', () => {
   assert.equal(
-    anthropicDialect.relayReply('{"id":"msg_1","model":"c","content":[],"new":null}', 'a/c', svc),
+    anthropicDialect.relayReply('{"id":"msg_1","model":"c","content":[],"new":null}', {
+      ...options,
+      events: [],
+      model: 'a/c',
+      svc,
+    }),
     '{"id":"msg_1","model":"a/c","content":[],"new":null,"svc":{"credits_used":10,"balance_before":100,"balance_after":90,"billing_mode":"developer"}}',
   )
   const stream = anthropicDialect.openStream({ ...options, include_usage: true })

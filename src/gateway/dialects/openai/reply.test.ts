@@ -240,7 +240,7 @@ test('a relayed answer keeps unknown fields byte for byte', () => {
   const body =
     '{\n  "id": "chatcmpl-1", "nested": {"model": "keep"},\n  "model": "gpt-4o-2024-08-06", "big": 12345678901234567890, "x": 1.0,\n  "choices": [{"message": {"content": "\\"model\\":\\"y\\" }"}}]\n}\n'
   assert.equal(
-    openAiDialect.relayReply(body, 'openai/gpt-4o', svc),
+    openAiDialect.relayReply(body, { ...options, events: [], model: 'openai/gpt-4o', svc }),
     body
       .replace('"gpt-4o-2024-08-06"', '"openai/gpt-4o"')
       .replace(
@@ -248,5 +248,5 @@ test('a relayed answer keeps unknown fields byte for byte', () => {
         '}],"svc":{"credits_used":54399,"balance_before":9007199254740991,"balance_after":9007199254686592,"billing_mode":"user"}}\n',
       ),
   )
-  assert.throws(() => openAiDialect.relayReply('oops', 'm', svc), ApiError)
+  assert.throws(() => openAiDialect.relayReply('oops', { ...options, events: [], svc }), ApiError)
 })

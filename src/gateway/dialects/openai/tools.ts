@@ -60,14 +60,31 @@ function readFunction(definition: Fields, path: string): Described {
 /** A grammar is told to models that cannot be held to it. */
 function readFreeText(definition: Fields, path: string): Described {
   const description = readOptionalText(definition['description'], `${path}.description`)
-  const free_text = { parameters: FREE_TEXT, free_text: true } as const
+  const custom = customTool(description)
+  const free_text = { parameters: FREE_TEXT, free_text: true, custom } as const
   if (isAbsent(definition['format'])) return { ...free_text, description }
   const at = `${path}.format`
   const format = readObject(definition['format'], at)
   const type = readChoice(format['type'], ['text', 'grammar'], `${at}.type`)
   if (type === 'text') return { ...free_text, description }
   const grammar = readObject(format['grammar'], `${at}.grammar`)
-  return { ...free_text, description: tellGrammar(description, grammar, `${at}.grammar`) }
+  return {
+    ...free_text,
+    description: tellGrammar(description, grammar, `${at}.grammar`),
+    custom: customTool(description, grammar),
+  }
+}
+
+/** For models that know such tools. */
+export function customTool(
+  description: string | undefined,
+  grammar?: Fields,
+): NonNullable<ToolDefinition['custom']> {
+  const { syntax, definition } = grammar ?? {}
+  return {
+    ...(description !== undefined && { description }),
+    ...(grammar && { format: { type: 'grammar', syntax, definition } }),
+  }
 }
 
 /** What a tool is for, with the grammar of what it takes. */

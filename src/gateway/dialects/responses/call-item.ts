@@ -1,7 +1,7 @@
 // A tool call of the output while it is written. A tool that takes free text is given the one member of its arguments.
 
 import { ObjectEnd } from '../object-end.ts'
-import { freeTextOf } from '../openai/reply.ts'
+import { FreeText } from './free-text.ts'
 import type { ItemStatus, OpenItem } from './open-item.ts'
 import type { ItemPlace } from './records.ts'
 import type { ClientTool, OutputItem } from './terms.ts'
@@ -13,8 +13,7 @@ export class CallItem implements OpenItem {
   readonly #end = new ObjectEnd()
   /** JSON text, as the model wrote it. */
   #arguments = ''
-  /** What a tool of free text is given. */
-  #input = ''
+  readonly #free_text = new FreeText()
   #status: ItemStatus = 'in_progress'
 
   constructor(place: ItemPlace, { call_id, tool }: { call_id: string; tool: ClientTool }) {
@@ -32,13 +31,15 @@ export class CallItem implements OpenItem {
     if (fragment === '' || this.#status !== 'in_progress') return ''
     this.#arguments += fragment
     this.#end.read(fragment)
-    const delta = this.#tool.kind === 'custom' ? '' : this.#writeDelta(fragment)
+    const delta = this.#writeDelta(
+      this.#tool.kind === 'custom' ? this.#free_text.read(fragment) : fragment,
+    )
     return this.#end.reached ? delta + this.close('completed') : delta
   }
 
   close(status: ItemStatus): string {
     if (this.#status !== 'in_progress') return ''
-    const done = this.#tool.kind === 'custom' ? this.#giveText() : this.#endArguments(status)
+    const done = this.#tool.kind === 'custom' ? this.#endText(status) : this.#endArguments(status)
     this.#status = status
     return done + this.#place.writeItem('done', this.present())
   }
@@ -56,7 +57,13 @@ export class CallItem implements OpenItem {
       ...(namespace !== undefined && { namespace }),
     }
     return kind === 'custom'
-      ? { id: this.#place.id, type: 'custom_tool_call', status, input: this.#input, ...called }
+      ? {
+          id: this.#place.id,
+          type: 'custom_tool_call',
+          status,
+          input: this.#free_text.text,
+          ...called,
+        }
       : { id: this.#place.id, type: 'function_call', status, arguments: this.#arguments, ...called }
   }
 
@@ -69,15 +76,14 @@ export class CallItem implements OpenItem {
     return delta + this.#place.write('function_call_arguments.done', `"arguments":${json}`)
   }
 
-  /** At once: only the end shows whether the model kept to the one member. */
-  #giveText(): string {
-    this.#input = freeTextOf(this.#arguments)
-    const delta = this.#input === '' ? '' : this.#writeDelta(this.#input)
-    const json = JSON.stringify(this.#input)
+  #endText(status: ItemStatus): string {
+    const delta = status === 'completed' ? this.#writeDelta(this.#free_text.end()) : ''
+    const json = JSON.stringify(this.#free_text.text)
     return delta + this.#place.write('custom_tool_call_input.done', `"input":${json}`)
   }
 
   #writeDelta(text: string): string {
+    if (text === '') return ''
     const type =
       this.#tool.kind === 'custom'
         ? 'custom_tool_call_input.delta'

@@ -2,9 +2,8 @@
 // its ids cannot be guessed, and thoughts that come back are read by the model that had them alone.
 
 import type { Dialect } from '../dialect.ts'
-import { relayBody } from '../relay-body.ts'
 import { RESPONSES_FIELDS } from './fields.ts'
-import { formatResponsesReply, outputItems } from './reply.ts'
+import { formatResponsesReply, outputItems, relayResponsesReply } from './reply.ts'
 import { parseResponsesRequest, type ResponsesParts } from './request.ts'
 import { type ReplyParts, ResponsesStream } from './stream.ts'
 
@@ -14,7 +13,7 @@ export function createResponsesDialect(parts: ResponsesParts & ReplyParts): Dial
     fields: RESPONSES_FIELDS,
     parse: (body) => parseResponsesRequest(parts, body),
     formatReply: (answer) => formatResponsesReply(answer, parts),
-    relayReply: relayBody,
+    relayReply: (body, answer) => relayResponsesReply(body, answer, parts),
     openStream: (options) => new ResponsesStream(options, parts),
     itemsOf: (answer) => outputItems(answer, parts),
   }

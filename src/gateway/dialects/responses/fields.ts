@@ -75,7 +75,8 @@ export const RESPONSES_FIELDS = fieldTable(
     'tools[].strict': { openai: 'translate', all: 'ignore', isIdle: isFalse },
     'tools[].format': {
       all: 'ignore',
-      note: 'models are told the grammar, and not held to it',
+      families: { gpt_responses: 'translate' },
+      note: 'other models are told the grammar, and not held to it',
       isIdle: (value) => isObject(value) && value['type'] === 'text',
     },
     'tools[].output_schema': { all: 'ignore' },

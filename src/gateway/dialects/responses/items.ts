@@ -113,12 +113,20 @@ function describeType(type: unknown): string {
 function addMessage(reading: Reading, { item, path }: Given): void {
   const role = readChoice(item['role'], ROLES, `${path}.role`)
   const at = `${path}.content`
-  if (role === 'assistant') return addParts(reading, readAnswer(item['content'], at))
+  if (role === 'assistant') {
+    return addParts(reading, withPhase(readAnswer(item['content'], at), item['phase']))
+  }
   if (role !== 'user') return addInstructions(reading, readTexts(item['content'], at))
   const content: UserPart[] = readContent(item['content'], at)
   // Whoever says nothing still has the word.
   const said: UserPart[] = content.length > 0 ? content : [{ kind: 'text', text: '' }]
   reading.messages.push({ role, content: said })
+}
+
+/** OpenAI's models want to hear again which of their messages were the answer. */
+function withPhase(parts: readonly AssistantPart[], phase: unknown): readonly AssistantPart[] {
+  if (phase !== 'commentary' && phase !== 'final_answer') return parts
+  return parts.map((part) => (part.kind === 'text' ? { ...part, phase } : part))
 }
 
 function addParts({ messages }: Reading, parts: readonly AssistantPart[]): void {

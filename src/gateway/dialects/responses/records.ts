@@ -1,5 +1,7 @@
 // The records of one stream of the Responses API. Each has a name, which stands in its data too, and the next number.
 
+import { appendMember, findMember, replaceValue } from '../json-scan.ts'
+
 export class Records {
   #next = 0
 
@@ -9,6 +11,16 @@ export class Records {
     const data = `{"type":"${type}","sequence_number":${this.#next}${rest}}`
     this.#next += 1
     return `event: ${type}\ndata: ${data}\n\n`
+  }
+
+  /** A record of the provider, which changes in nothing but its number. */
+  relay(type: string, data: string): string {
+    const number = String(this.#next)
+    this.#next += 1
+    const member = findMember(data, 'sequence_number')
+    const numbered = member && replaceValue(data, member, number)
+    const record = numbered ?? appendMember(data, 'sequence_number', number) ?? data
+    return `event: ${type}\ndata: ${record.replaceAll('\n', '\ndata: ')}\n\n`
   }
 }
 

@@ -82,6 +82,12 @@ export function presentResponse(
   }
 }
 
+/** Of a response that somebody else wrote: what clients are promised, and nothing more. */
+export function pickFields(response: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const fields = Object.entries(EVERY_FIELD)
+  return Object.fromEntries(fields.map(([name, usual]) => [name, response[name] ?? usual]))
+}
+
 /** Undefined where the answer is complete. */
 export function incompleteReason(reason: StopReason | undefined): IncompleteReason | undefined {
   if (reason === 'length') return 'max_output_tokens'
@@ -100,7 +106,7 @@ function presentUsage(usage: Usage) {
   }
 }
 
-function presentSvc(svc: SvcNumbers | ToldNumbers) {
+export function presentSvc(svc: SvcNumbers | ToldNumbers) {
   const hints = 'out_of_credits' in svc && svc.out_of_credits
   return { ...presentNumbers(svc), ...(hints && { hint: OUT_OF_CREDITS_HINT }) }
 }

@@ -10,6 +10,7 @@ import { readFault } from './faults.ts'
 import { mintId } from './ids.ts'
 import { Output } from './output.ts'
 import { Records } from './records.ts'
+import { type RelayTerms, ResponsesRelay } from './relay.ts'
 import {
   incompleteReason,
   presentResponse,
@@ -48,6 +49,9 @@ export class ResponsesStream implements DialectStream {
   #stop: StopReason | undefined
   #out_of_credits: boolean
   #usage: Usage = NO_USAGE
+  /** Set where the provider writes the response itself. */
+  #relayed: ResponsesRelay | undefined
+  readonly openRelay: () => ResponsesRelay
 
   constructor(options: StreamOptions, { id_secret, reasoning, clock }: ReplyParts) {
     const { call_id, created, model, style } = options
@@ -56,12 +60,13 @@ export class ResponsesStream implements DialectStream {
     this.#clock = clock
     this.#out_of_credits = options.credits_limit ?? false
     this.#head = { id: mintId(ids, 'resp', 0), model, created, echo: terms.echo }
-    this.#output = new Output(this.#records, {
-      ...terms,
-      ids,
-      includes_sealed: terms.includes_sealed_reasoning,
-      seal: (proofs) => reasoning.seal({ sealed_for: terms.sealed_for, ...proofs }),
-    })
+    const seal: RelayTerms['seal'] = (proofs) =>
+      reasoning.seal({ sealed_for: terms.sealed_for, ...proofs })
+    const includes_sealed = terms.includes_sealed_reasoning
+    this.#output = new Output(this.#records, { ...terms, ids, includes_sealed, seal })
+    const credits_limit = this.#out_of_credits
+    this.openRelay = () =>
+      new ResponsesRelay(this.#records, { head: this.#head, terms, credits_limit, seal })
   }
 
   write(event: ChatEvent): string {
@@ -80,10 +85,12 @@ export class ResponsesStream implements DialectStream {
     }
   }
 
-  relay(_frame: ProviderFrame): string {
-    throw new Error('no provider is relayed to clients of the Responses API')
+  relay(frame: ProviderFrame): string {
+    this.#relayed ??= this.openRelay()
+    return this.#relayed.relay(frame)
   }
 
+  /** Holds of calls that are relayed do not grow, so this is never said of one. */
   reachLimit(usage: Usage): string {
     this.#usage = usage
     this.#stop = 'length'
@@ -96,11 +103,13 @@ export class ResponsesStream implements DialectStream {
    * called; the records that this ends are sent by `finish`.
    */
   items(): OutputItem[] {
+    if (this.#relayed) return this.#relayed.items()
     this.#endOutput()
     return this.#output.presentSealed()
   }
 
   finish(svc: SvcNumbers): string {
+    if (this.#relayed) return this.#relayed.finish(svc)
     const response = this.respond(svc)
     return this.#closing + this.#writeResponse(response.status, JSON.stringify(response))
   }
@@ -112,17 +121,16 @@ export class ResponsesStream implements DialectStream {
   }
 
   fail(body: string): string {
-    const begun = this.#closing + this.#start()
     const { told, fields } = readFault(body)
-    this.#output.breakOff()
-    const response = this.#present({ status: 'failed', error: told })
+    const begun = this.#relayed ? '' : this.#closing + this.#start()
+    const response = this.#relayed?.breakOff(told) ?? this.#breakOff(told)
     const failed = this.#writeResponse('failed', JSON.stringify(response))
     // Some clients notice only the one, some only the other.
     return begun + failed + this.#records.write('error', JSON.stringify(fields).slice(1, -1))
   }
 
   keepAlive(): string {
-    return this.#start() + this.#records.write('keepalive')
+    return (this.#relayed ? '' : this.#start()) + this.#records.write('keepalive')
   }
 
   #start(): string {
@@ -130,6 +138,11 @@ export class ResponsesStream implements DialectStream {
     this.#started = true
     const response = JSON.stringify(this.#present({ status: 'in_progress' }))
     return this.#writeResponse('created', response) + this.#writeResponse('in_progress', response)
+  }
+
+  #breakOff(error: { code: string; message: string }) {
+    this.#output.breakOff()
+    return this.#present({ status: 'failed', error })
   }
 
   #endOutput(): void {

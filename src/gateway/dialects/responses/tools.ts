@@ -14,7 +14,7 @@ import {
   refuse,
 } from '../body-fields.ts'
 import type { ToolDefinition } from '../chat-types.ts'
-import { FREE_TEXT, MAX_TOOLS, readParameters, tellGrammar } from '../openai/tools.ts'
+import { customTool, FREE_TEXT, MAX_TOOLS, readParameters, tellGrammar } from '../openai/tools.ts'
 import type { ResponsesTerms } from './terms.ts'
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/
@@ -112,12 +112,14 @@ function readFunction(tool: Fields, path: string): Described {
 
 function readFreeText(tool: Fields, path: string): Described {
   const description = readOptionalText(tool['description'], `${path}.description`)
-  const free_text = { parameters: FREE_TEXT, free_text: true } as const
+  const custom = customTool(description)
+  const free_text = { parameters: FREE_TEXT, free_text: true, custom } as const
   if (isAbsent(tool['format'])) return { ...free_text, description }
   const format = readObject(tool['format'], `${path}.format`)
   const type = readChoice(format['type'], ['text', 'grammar'], `${path}.format.type`)
   if (type === 'text') return { ...free_text, description }
-  return { ...free_text, description: tellGrammar(description, format, `${path}.format`) }
+  const told = tellGrammar(description, format, `${path}.format`)
+  return { ...free_text, description: told, custom: customTool(description, format) }
 }
 
 function readToolName(value: unknown, path: string): string {
