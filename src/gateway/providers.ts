@@ -8,7 +8,7 @@ import { Elevenlabs } from './upstreams/elevenlabs/elevenlabs.ts'
 import { createEmbedder } from './upstreams/embeddings.ts'
 import { googleEmbeddings } from './upstreams/google/embeddings.ts'
 import { openaiEmbeddings } from './upstreams/openai/embeddings.ts'
-import { PROFILES } from './upstreams/registry.ts'
+import { PROFILES, type UpstreamName } from './upstreams/registry.ts'
 import { createUpstream } from './upstreams/upstream.ts'
 
 type ChatProvider = ChatModel['provider']
@@ -38,7 +38,7 @@ export function createProviders(
     idle_ms: config.PROVIDER_IDLE_TIMEOUT_MS,
   }
   const provider = (
-    name: ChatProvider,
+    name: UpstreamName,
     api_key: string | undefined,
     base_url: string | undefined,
   ) => {
@@ -53,6 +53,7 @@ export function createProviders(
   }
   return {
     openai: provider('openai', config.OPENAI_API_KEY, config.OPENAI_BASE_URL),
+    'openai-responses': provider('openai-responses', config.OPENAI_API_KEY, config.OPENAI_BASE_URL),
     anthropic: provider('anthropic', config.ANTHROPIC_API_KEY, config.ANTHROPIC_BASE_URL),
     google: provider('google', config.GOOGLE_API_KEY, config.GOOGLE_BASE_URL),
   }
