@@ -40,22 +40,7 @@ export function ConsentPreview({ draft, viewer }: { draft: AppDraft; viewer: Vie
         </div>
       </dl>
       <Part title="What the app may do">
-        <ul className="consent-grants">
-          <li>
-            <strong>See who you are:</strong> your email address.
-          </li>
-          {draft.scopes.includes('credits.read') && (
-            <li>
-              <strong>See your balance,</strong> now {exactDollars(viewer.balance)}.
-            </li>
-          )}
-          {spends && (
-            <li>
-              <strong>Spend your credits:</strong> AI calls that the app makes for you are paid from
-              your balance.
-            </li>
-          )}
-        </ul>
+        <Grants draft={draft} balance={viewer.balance} />
       </Part>
       {spends && (
         <Part title="What you pay">
@@ -74,6 +59,27 @@ export function ConsentPreview({ draft, viewer }: { draft: AppDraft; viewer: Vie
         any time under <span className="consent-link">connected apps</span>.
       </p>
     </section>
+  )
+}
+
+function Grants({ draft, balance }: { draft: AppDraft; balance: number }) {
+  return (
+    <ul className="consent-grants">
+      <li>
+        <strong>See who you are:</strong> your email address.
+      </li>
+      {draft.scopes.includes('credits.read') && (
+        <li>
+          <strong>See your balance,</strong> now {exactDollars(balance)}.
+        </li>
+      )}
+      {draft.scopes.includes('credits.spend') && (
+        <li>
+          <strong>Spend your credits:</strong> AI calls that the app makes for you are paid from
+          your balance.
+        </li>
+      )}
+    </ul>
   )
 }
 
