@@ -19,6 +19,7 @@ import { audioRoutes } from './gateway/audio/routes.ts'
 import { playgroundRoutes } from './gateway/playground-routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import { consoleRoutes } from './http/console-routes.ts'
+import { addCors } from './http/cors.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
@@ -235,6 +236,7 @@ async function openApp(parts: Parts, options: AppOptions) {
     }),
   })
   const routes = await collectRoutes(app, public_url)
+  addCors(app, parts)
   addAuthentication(app, { ...parts, public_url })
   addSessionRecheck(app, parts)
   const readMetrics = options.readMetrics ?? (() => metrics.registry.metrics())
