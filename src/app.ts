@@ -23,6 +23,7 @@ import { addCors } from './http/cors.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
+import { sdkRoutes } from './http/sdk-routes.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
 import { leakRoutes } from './keys/leak-routes.ts'
 import { keyRoutes } from './keys/routes.ts'
@@ -73,6 +74,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   const { app, routes } = await openApp(parts, options)
   const documentation: Documentation = { document: undefined }
   docsRoutes(app, documentation, public_url)
+  sdkRoutes(app)
   consoleRoutes(app, { public_url, mode: config.SVC_MODE })
   const account_parts = accountParts(parts, options)
   identityRoutes(app, account_parts)

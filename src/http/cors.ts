@@ -7,10 +7,7 @@ import { addressBucket, type RateLimits, setLimitHeaders } from './rate-limit.ts
 import type { App } from './server.ts'
 
 /** Routes whose replies are the same for everybody. */
-const FOR_EVERYBODY: readonly unknown[] = [
-  '/.well-known/oauth-authorization-server',
-  '/sdk/:name',
-]
+const FOR_EVERYBODY: readonly unknown[] = ['/.well-known/oauth-authorization-server', '/sdk/:name']
 const FOR_APPS: readonly string[] = ['/oauth/token', '/oauth/revoke', '/oauth/userinfo']
 const ORIGIN_LENGTH_MAX = 300
 /** https, or anything on the user's own machine. */

@@ -7,7 +7,10 @@ import { ApiError } from '../platform/errors.ts'
 /** On this machine a port is whatever was free, as for redirect addresses (RFC 8252, 7.3). */
 const LOOPBACK = /^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):\d+$/
 
-type AppAddresses = { readonly redirect_uris: readonly string[]; readonly origins: readonly string[] }
+type AppAddresses = {
+  readonly redirect_uris: readonly string[]
+  readonly origins: readonly string[]
+}
 
 export function originsOf({ redirect_uris, origins }: AppAddresses): readonly string[] {
   // The address of a native app's own scheme has no origin: the parser says `null`, as do pages without one.

@@ -86,6 +86,7 @@ function tokenRoute(app: App, parts: ProtocolParts): void {
           'invalid_grant',
           'invalid_scope',
           'unauthorized_client',
+          'forbidden',
         ],
       },
       validatorCompiler: acceptAll,
@@ -151,7 +152,7 @@ function revokeRoute(app: App, parts: ProtocolParts): void {
   app.post(
     '/oauth/revoke',
     {
-      config: { ...ENDPOINT, errors: ['invalid_request', 'invalid_client'] },
+      config: { ...ENDPOINT, errors: ['invalid_request', 'invalid_client', 'forbidden'] },
       validatorCompiler: acceptAll,
       schema: {
         tags: TAGS,
