@@ -91,6 +91,8 @@ create table oauth_grant (
   -- grant, which ends when its link was not used for long (HOSTED_GRANT_IDLE_DAYS).
   lapses_at timestamptz,
   expires_at timestamptz,
+  -- The thumbprint of the key (RFC 7638) that the app showed with the code: every refresh needs that key.
+  dpop_jkt text,
   -- To the day, and kept for hosted grants only.
   last_used_at timestamptz
 );
@@ -139,6 +141,14 @@ create table oauth_refresh_token (
 create index oauth_refresh_token_by_grant on oauth_refresh_token (grant_id);
 create index oauth_refresh_token_by_expiry on oauth_refresh_token (expires_at);
 create index oauth_refresh_token_replayable on oauth_refresh_token (rotated_at) where replay is not null;
+
+-- Proofs of a key (RFC 9449) that were used, until they are too old to be accepted: each is good once.
+create table dpop_proof (
+  -- Of the key's thumbprint and the proof's own id.
+  proof_digest bytea primary key,
+  expires_at timestamptz not null
+);
+create index dpop_proof_by_expiry on dpop_proof (expires_at);
 
 -- Live links only: ending the grant deletes the row.
 create table hosted_link (

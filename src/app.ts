@@ -12,7 +12,7 @@ import { sessionListRoutes } from './accounts/session-routes.ts'
 import { stepUpRoutes } from './accounts/step-up-routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
-import { accessEnder } from './end-access.ts'
+import { accessEnder, browserGrantEnder } from './end-access.ts'
 import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
 import { audioRoutes } from './gateway/audio/routes.ts'
@@ -129,6 +129,7 @@ function accountParts(parts: Parts, options: AppOptions) {
     login_limit: config.LOGIN_LIMIT_PER_MINUTE,
     secure_cookies: config.PUBLIC_URL.startsWith('https:'),
     endAccess: accessEnder(parts),
+    endBrowserGrants: browserGrantEnder(parts),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
     // At a public address anybody could otherwise confirm somebody else's.
     shows_mail_links:

@@ -38,6 +38,7 @@ const STATUSES: Record<ErrorCode, number> = {
   user_not_found: 404,
   model_not_found: 404,
   invalid_client: 401,
+  invalid_dpop_proof: 400,
   invalid_grant: 400,
   invalid_scope: 400,
   unauthorized_client: 400,

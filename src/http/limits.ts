@@ -18,6 +18,7 @@ export type LimitName =
   | 'second_factor_day'
   | 'funding'
   | 'oauth_token'
+  | 'oauth_token_app'
   | 'client_secret'
 
 export type Limit = { max: number; window_s: number; code: ErrorCode }
@@ -33,6 +34,9 @@ const CLIENT_SECRET_GUESSES = 10
  */
 const CODES_PER_15_MINUTES = 10
 const CODES_PER_DAY = 50
+
+/** What all addresses together may ask in the name of an app that has no secret, as a multiple of one. */
+const TOKEN_APP_TIMES = 50
 
 /** Registrations of wider networks, as multiples of those of one address. */
 const REGISTER_SITE_TIMES = 3
@@ -80,6 +84,7 @@ export function limitsFrom(config: {
     second_factor_day: { max: CODES_PER_DAY, window_s: 86_400, code: 'rate_limited' },
     funding: perMinute(config.FUNDING_LIMIT_PER_MINUTE),
     oauth_token: perMinute(config.TOKEN_LIMIT_PER_MINUTE),
+    oauth_token_app: perMinute(config.TOKEN_LIMIT_PER_MINUTE * TOKEN_APP_TIMES),
     // Wrong secrets only, so that nobody can lock an app out by guessing from elsewhere.
     client_secret: perMinute(CLIENT_SECRET_GUESSES),
   }

@@ -5,6 +5,7 @@ import type { Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AppRow } from './app-store.ts'
 import { findAppOfClient } from './apps.ts'
+import { isPublic } from './client-types.ts'
 import { EXTERNAL_USER_ID_RULE, isExternalUserId } from './external-user-id.ts'
 import { type Parameters, readParameters, refusal } from './parameters.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
@@ -135,7 +136,7 @@ function readWish(app: AppRow, parameters: Parameters) {
   return {
     code_challenge,
     scopes,
-    external_user_id: readExternalUserId(parameters),
+    external_user_id: readExternalUserId(app, parameters),
     prompt: readPrompt(parameters),
   }
 }
@@ -168,10 +169,16 @@ function requireChallenge(parameters: Parameters): string {
   return challenge
 }
 
-function readExternalUserId(parameters: Parameters): string | null {
+function readExternalUserId(app: AppRow, parameters: Parameters): string | null {
   const storage_mode = parameters.read('storage_mode')
   if (storage_mode === undefined) return null
   if (storage_mode !== 'hosted') throw refusal('The only storage_mode is hosted.')
+  // Nothing would prove who makes the exchange that begins the link.
+  if (isPublic(app)) {
+    throw new ApiError('unauthorized_client', {
+      message: 'Hosted storage is for apps with a server.',
+    })
+  }
   const external_user_id = parameters.require('external_user_id')
   if (isExternalUserId(external_user_id)) return external_user_id
   throw refusal(`external_user_id has ${EXTERNAL_USER_ID_RULE}.`)

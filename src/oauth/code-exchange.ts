@@ -6,6 +6,8 @@ import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { digestSecret } from '../platform/tokens.ts'
 import type { AppRow } from './app-store.ts'
+import { LIFETIMES } from './client-types.ts'
+import { type DpopProof, useProof } from './dpop.ts'
 import { endFamily, endGrants, type GrantParts, linkName, updateConnections } from './grants.ts'
 import {
   activateGrant,
@@ -31,6 +33,8 @@ export type CodeExchange = {
   redirect_uri: string | undefined
   /** With hosted storage: whose session of the app received the code. If sent, the one the code was made for. */
   external_user_id: string | undefined
+  /** Binds the grant to its key. */
+  proof: DpopProof | undefined
 }
 
 export type Exchanged = IssuedTokens & { external_user_id: string | null }
@@ -103,7 +107,15 @@ async function exchangeOnce(
     if (locked.is_taken || app.require_external_user_id) return 'unconfirmed'
   }
   await consumeCode(tx, code_digest, now)
-  return await activate(parts, tx, locked)
+  if (given.proof) await useProof(tx, given.proof)
+  return await activate(parts, tx, { ...locked, grant: bindGrant(locked.grant, given.proof, now) })
+}
+
+/** Without a key the grant may end sooner than it would have. */
+function bindGrant(grant: GrantRow, proof: DpopProof | undefined, now: Date): GrantRow {
+  if (proof || grant.expires_at === null) return { ...grant, dpop_jkt: proof?.jkt ?? null }
+  const end = new Date(now.getTime() + LIFETIMES[grant.client_type].grant_without_key_s * 1000)
+  return end < grant.expires_at ? { ...grant, expires_at: end } : grant
 }
 
 type Locked = {
@@ -152,7 +164,7 @@ async function activate(
 ): Promise<Exchanged> {
   const now = parts.clock.now()
   const { id, external_user_id, app_id, developer_id } = grant
-  await activateGrant(tx, id, now)
+  await activateGrant(tx, grant, now)
   if (replaced) await endGrants(parts, tx, [replaced])
   if (external_user_id !== null) {
     await upsertLink(tx, { app_id, external_user_id, developer_id, grant_id: id, linked_at: now })

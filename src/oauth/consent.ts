@@ -10,13 +10,13 @@ import { violatedConstraint } from '../platform/sql-errors.ts'
 import { digestSecret, equalSecrets, mintId, mintSecret } from '../platform/tokens.ts'
 import type { Actor } from './actor.ts'
 import { type AuthorizationRequest, unknownApp } from './authorize.ts'
+import { LIFETIMES } from './client-types.ts'
 import { changeCap, describeCap } from './connections.ts'
 import type { GrantParts } from './grants.ts'
 import { type Cap, insertCode, insertGrant, openConnection } from './store.ts'
 
 const CODE_PREFIX = 'svc_code_'
 const CODE_LIFETIME_MS = 60_000
-const GRANT_LIFETIME_MS = 180 * 24 * 3600 * 1000
 const PROOF_LIFETIME_MS = 10 * 60_000
 
 export type Approval = {
@@ -70,6 +70,7 @@ async function insertApproval(
     await changeCap(parts, tx, { connection, client_id, account_id, cap })
   }
   const grant_id = mintId({ at: now })
+  const { grant_s } = LIFETIMES[app.client_type]
   await insertGrant(tx, {
     id: grant_id,
     connection_id: connection.id,
@@ -77,7 +78,7 @@ async function insertApproval(
     external_user_id,
     created_at: now,
     // A hosted grant is kept by us and lasts until somebody ends it, or nobody uses it for long.
-    expires_at: external_user_id === null ? new Date(now.getTime() + GRANT_LIFETIME_MS) : null,
+    expires_at: external_user_id === null ? new Date(now.getTime() + grant_s * 1000) : null,
   })
   await insertCode(tx, {
     code_digest: digestSecret(code),

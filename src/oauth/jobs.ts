@@ -1,7 +1,7 @@
 // Background work of the OAuth server: ends what nobody refreshed or used, deletes what has expired.
 
 import type { Job } from '../platform/worker.ts'
-import { deleteExpiredTokens, forgetReplays } from './expiry-store.ts'
+import { deleteExpiredTokens, deleteProofs, forgetReplays } from './expiry-store.ts'
 import { endLapsedGrants, type GrantParts, type LapseParts } from './grants.ts'
 
 const MINUTE_MS = 60_000
@@ -24,6 +24,11 @@ export function oauthJobs(parts: LapseParts): Job[] {
       run: () => forgetReplays(parts.db, new Date(parts.clock.now().getTime() - MINUTE_MS)),
     },
     {
+      name: 'oauth.delete_proofs',
+      every_ms: MINUTE_MS,
+      run: (signal) => inRounds(signal, () => deleteProofs(parts.db, parts.clock.now())),
+    },
+    {
       name: 'oauth.delete_expired',
       every_ms: 10 * MINUTE_MS,
       run: (signal) => deleteExpired(parts, signal),
@@ -33,7 +38,11 @@ export function oauthJobs(parts: LapseParts): Job[] {
 
 async function deleteExpired(parts: GrantParts, signal: AbortSignal): Promise<void> {
   const before = new Date(parts.clock.now().getTime() - KEPT_MS)
+  await inRounds(signal, () => deleteExpiredTokens(parts.db, before))
+}
+
+async function inRounds(signal: AbortSignal, hasMore: () => Promise<boolean>): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX && !signal.aborted; round++) {
-    if (!(await deleteExpiredTokens(parts.db, before))) return
+    if (!(await hasMore())) return
   }
 }

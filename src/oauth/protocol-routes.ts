@@ -9,20 +9,20 @@ import type { App } from '../http/server.ts'
 import type { Db } from '../platform/db.ts'
 import { readBalance } from '../wallet/postings.ts'
 import { type ClientParts, requireClient } from './client-authentication.ts'
+import { isPublic } from './client-types.ts'
 import { exchangeCode } from './code-exchange.ts'
+import { type DpopProof, readProof } from './dpop.ts'
 import type { GrantParts } from './grants.ts'
+import { GRANT_TYPES, metadataRoute, tokenEndpoint } from './metadata-routes.ts'
 import { type Parameters, readParameters, refusal } from './parameters.ts'
 import { refreshTokens } from './refresh.ts'
 import { revokeToken } from './revocation.ts'
-import { SCOPES } from './scopes.ts'
 import { requireActive } from './suspension.ts'
 import type { IssuedTokens } from './tokens.ts'
 
 export type ProtocolParts = GrantParts & ClientParts & { public_url: string }
 
 const TAGS = ['OAuth']
-const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
-const METADATA_CACHE = 'public, max-age=3600'
 
 // For the documentation; the handlers read the form themselves and answer with OAuth's own codes.
 const TokenForm = Type.Object({
@@ -42,7 +42,9 @@ const TokenForm = Type.Object({
   refresh_token: Type.Optional(Type.Unknown()),
   scope: Type.Optional(Type.Unknown({ description: 'With `refresh_token`: fewer scopes.' })),
   client_id: Type.Optional(Type.Unknown({ description: 'Or HTTP Basic.' })),
-  client_secret: Type.Optional(Type.Unknown()),
+  client_secret: Type.Optional(
+    Type.Unknown({ description: 'Of a `web_server` app; the others have none.' }),
+  ),
 })
 
 const TokenReply = Type.Object({
@@ -84,6 +86,7 @@ function tokenRoute(app: App, parts: ProtocolParts): void {
           'invalid_request',
           'invalid_client',
           'invalid_grant',
+          'invalid_dpop_proof',
           'invalid_scope',
           'unauthorized_client',
           'forbidden',
@@ -95,7 +98,7 @@ function tokenRoute(app: App, parts: ProtocolParts): void {
         operationId: 'token',
         summary: 'Exchange a code, or refresh',
         description:
-          'Form-encoded. A refresh token is good once: the reply has the next one. If the reply is lost, the same request within 30 seconds gets the same tokens again; later, the whole grant ends.',
+          'Form-encoded. A refresh token is good once: the reply has the next one. If the reply is lost, the same request within 30 seconds gets the same tokens again; later, the whole grant ends. A browser or native app sends its `client_id` alone; a `DPoP` proof with the code binds its refresh tokens to that key.',
         consumes: ['application/x-www-form-urlencoded'],
         body: TokenForm,
         response: { 200: TokenReply },
@@ -112,6 +115,8 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
   const exchange = { request, reply }
   const { app, parameters, grant_type } = await requireClient(parts, exchange, readTokenForm)
   requireActive(app)
+  // A server's secret binds its refresh tokens already.
+  const proof = isPublic(app) ? readTokenProof(parts, request) : undefined
   switch (grant_type) {
     case 'authorization_code': {
       const tokens = await exchangeCode(parts, app, {
@@ -120,6 +125,7 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
         code_verifier: parameters.read('code_verifier') ?? '',
         redirect_uri: parameters.read('redirect_uri'),
         external_user_id: parameters.read('external_user_id'),
+        proof,
       })
       const { external_user_id } = tokens
       return {
@@ -131,10 +137,16 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
       const tokens = await refreshTokens(parts, app, {
         refresh_token: parameters.require('refresh_token'),
         scope: parameters.read('scope'),
+        proof,
       })
       return presentTokens(tokens)
     }
   }
+}
+
+function readTokenProof(parts: ProtocolParts, request: FastifyRequest): DpopProof | undefined {
+  const url = tokenEndpoint(parts.public_url)
+  return readProof(request.headers['dpop'], { method: 'POST', url, now: parts.clock.now() })
 }
 
 function presentTokens(tokens: IssuedTokens) {
@@ -214,43 +226,6 @@ async function describeUser(db: Db, { account_id, scopes }: TokenPrincipal) {
   const wallet = scopes.includes('credits.read') ? await readBalance(db, account_id) : undefined
   const email_verified = email_verified_at !== null
   return { sub: id, id, email, email_verified, ...(wallet && { balance: wallet.balance }) }
-}
-
-function metadataRoute(app: App, issuer: string): void {
-  const metadata = {
-    issuer,
-    authorization_endpoint: `${issuer}/oauth/authorize`,
-    token_endpoint: `${issuer}/oauth/token`,
-    revocation_endpoint: `${issuer}/oauth/revoke`,
-    userinfo_endpoint: `${issuer}/oauth/userinfo`,
-    response_types_supported: ['code'],
-    response_modes_supported: ['query'],
-    grant_types_supported: GRANT_TYPES,
-    scopes_supported: [...SCOPES],
-    code_challenge_methods_supported: ['S256'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-    revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-    authorization_response_iss_parameter_supported: true,
-    service_documentation: `${issuer}/docs`,
-  }
-  app.get(
-    '/.well-known/oauth-authorization-server',
-    {
-      config: { access: 'public' },
-      schema: {
-        tags: TAGS,
-        operationId: 'oauth_metadata',
-        summary: 'Where everything is (RFC 8414)',
-        response: {
-          200: Type.Unsafe<typeof metadata>({ type: 'object', additionalProperties: true }),
-        },
-      },
-    },
-    (_request, reply) => {
-      reply.header('cache-control', METADATA_CACHE)
-      return metadata
-    },
-  )
 }
 
 function readTokenForm(request: FastifyRequest) {

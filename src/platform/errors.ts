@@ -51,6 +51,13 @@ export const ERRORS = {
     explanation:
       'The authorization code, refresh token or PKCE verifier sent to /oauth/token did not verify: used before, expired, or issued to another client.',
   },
+  invalid_dpop_proof: {
+    status: 400,
+    message: 'The DPoP proof is not valid.',
+    hint: 'Sign a new one for each request: ES256, htm POST, htu the token endpoint, iat now, a jti of its own.',
+    explanation:
+      'The `DPoP` header sent to /oauth/token is no proof of a key (RFC 9449), was made for another address or at another time, or was used before. The grant is not ended: send the request again with a new proof.',
+  },
   invalid_scope: {
     status: 400,
     message: 'The scope is not allowed.',
