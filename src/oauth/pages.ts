@@ -133,7 +133,8 @@ ${renderDecision()}
 
 function renderReturn(redirect_uri: string): Html {
   const { place, is_loopback } = describeRedirectUri(redirect_uri)
-  return html`<strong>${place}</strong>${is_loopback && html`, a program on this computer`}`
+  // One element: the row would put a gap between two.
+  return html`<span><strong>${place}</strong>${is_loopback && html`, a program on this computer`}</span>`
 }
 
 /** Nobody can prove that a program is the one it calls itself, so the page does not say that it is. */
