@@ -22,11 +22,14 @@ export function makeKey(): Promise<CryptoKeyPair> {
   return crypto.subtle.generateKey(CURVE, false, ['sign', 'verify'])
 }
 
-export async function signProof({ privateKey, publicKey }: CryptoKeyPair, htu: string) {
+export async function signProof(
+  { privateKey, publicKey }: CryptoKeyPair,
+  { htu, at_ms }: { htu: string; at_ms: number },
+) {
   const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', publicKey)
   const part = (value: object) => base64url(utf8(JSON.stringify(value)))
   const head = { typ: 'dpop+jwt', alg: 'ES256', jwk: { kty, crv, x, y } }
-  const claims = { jti: random(), htm: 'POST', htu, iat: Math.floor(Date.now() / 1000) }
+  const claims = { jti: random(), htm: 'POST', htu, iat: Math.floor(at_ms / 1000) }
   const text = `${part(head)}.${part(claims)}`
   const how = { name: 'ECDSA', hash: 'SHA-256' }
   return `${text}.${base64url(await crypto.subtle.sign(how, privateKey, utf8(text)))}`

@@ -32,7 +32,7 @@ export function openStore(remember?: boolean): Store {
 export function openPopup(wanted: boolean): Window | null {
   const in_frame = window.top !== window
   if (!wanted && !in_frame) return null
-  const opened = open('about:blank', '_blank', 'popup,width=480,height=720')
+  const opened = open('about:blank', '_blank', 'popup,width=500,height=800')
   if (in_frame && !opened) {
     throw new SvcError('popup_blocked', 'The browser or a sandboxed frame blocked the window.')
   }

@@ -3,10 +3,13 @@
 /** `code` is for programs, the message for people. */
 export class SvcError extends Error {
   readonly code: string
+  /** The gateway's time, in milliseconds, where it said so. */
+  readonly at_ms: number
 
-  constructor(code: string, message: string) {
+  constructor(code: string, message: string, at_ms = 0) {
     super(message)
     this.code = code
+    this.at_ms = at_ms
   }
 }
 
@@ -18,5 +21,6 @@ export async function readReply<Body>(reply: Response): Promise<Body> {
   throw new SvcError(
     body.code ? body.error : (code ?? 'failed'),
     message ?? `The gateway answered ${reply.status}.`,
+    Date.parse(reply.headers.get('date') ?? ''),
   )
 }

@@ -41,6 +41,7 @@ export class Svc extends EventTarget {
   #key: Promise<CryptoKeyPair> | undefined
   #redirect: Promise<boolean> | undefined
   #attempt = new AbortController()
+  #behind_ms = 0
 
   constructor(options: SvcOptions) {
     super()
@@ -184,14 +185,27 @@ export class Svc extends EventTarget {
   }
 
   async #askForTokens(fields: Record<string, string>): Promise<Tokens> {
-    this.#key ??= readKey(this.#name).catch(makeKey)
-    const DPoP = await signProof(await this.#key, `${this.#base}/oauth/token`)
-    const tokens = await this.#post<Tokens>('/oauth/token', fields, { DPoP })
+    const tokens = await this.#proveAndPost(fields).catch((error: unknown) => {
+      const is_late =
+        error instanceof SvcError && error.code === 'invalid_dpop_proof' && error.at_ms
+      if (!is_late) throw error
+      // The clock of this device is wrong: the gateway's counts.
+      this.#behind_ms = error.at_ms - Date.now()
+      return this.#proveAndPost(fields)
+    })
     const { access_token: token, refresh_token, expires_in } = tokens
     const good_s = expires_in - Math.min(MARGIN_MAX_S, expires_in / 10)
     this.#access = { token, good_until: Date.now() + good_s * 1000 }
     this.#store.setItem(this.#name, refresh_token)
     return tokens
+  }
+
+  async #proveAndPost(fields: Record<string, string>): Promise<Tokens> {
+    this.#key ??= readKey(this.#name).catch(makeKey)
+    const what = { htu: `${this.#base}/oauth/token`, at_ms: Date.now() + this.#behind_ms }
+    return await this.#post('/oauth/token', fields, {
+      DPoP: await signProof(await this.#key, what),
+    })
   }
 
   async #post<Body>(path: string, fields: Record<string, string>, headers = {}): Promise<Body> {

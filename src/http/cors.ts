@@ -26,6 +26,8 @@ const EXPOSED = [
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
   'Retry-After',
+  // A device whose clock is wrong learns the time from it, without which it can make no proof (oauth/dpop.ts).
+  'Date',
   'WWW-Authenticate',
   'X-Svc-Generation-Id',
   'X-Svc-Billing-Mode',

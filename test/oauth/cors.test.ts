@@ -253,7 +253,9 @@ test('every X-Svc header of the reference can be read by a page', async () => {
   const document = (await service.request({ url: '/openapi.json' })).body
   const models = await service.request({ url: '/v1/models', headers: fromPage(APPS) })
   const exposed = String(models.headers['access-control-expose-headers'])
-  const reply_headers = [...document.matchAll(/"(X-Svc-[A-Za-z-]+)":\{/g)].map(([, name = '']) => name)
+  const reply_headers = [...document.matchAll(/"(X-Svc-[A-Za-z-]+)":\{/g)].map(
+    ([, name = '']) => name,
+  )
   assert.ok(reply_headers.length > 0)
   for (const name of new Set(reply_headers)) assert.ok(exposed.includes(name), name)
 })

@@ -28,5 +28,5 @@ test('docs/connect-an-app.md: every command runs, from the registration to a hos
 test('examples/README.md: the app and the key can be made as it says', async () => {
   const isWanted = (block: string) => block.includes('curl')
   const replies = await followPage({ file: 'examples/README.md', addresses, readFields, isWanted })
-  assert.equal(replies.length, 3)
+  assert.equal(replies.length, 4)
 })

@@ -39,6 +39,7 @@ export async function openSdkStage() {
     if (path === '/sandbox-host') {
       return { headers: {}, body: frame(`http://${host}/plain`, 'allow-scripts allow-popups') }
     }
+    if (path.startsWith('/openai/')) return packageFile(path)
     const headers = PAGES[path]
     return headers && { headers, body: pageFor(service.address, client_id) }
   })
@@ -86,8 +87,10 @@ export async function signInByPopup(page: Page, target: Page | Frame = page): Pr
   const opening = page.context().waitForEvent('page')
   await target.locator('#sign_in').click()
   const popup = await opening
+  const closed = popup.waitForEvent('close')
   await popup.getByRole('button', { name: 'Allow' }).click()
   await target.getByText('signed in', { exact: true }).waitFor()
+  await closed
 }
 
 /** What the module of a page answers, asked from within. */
@@ -114,6 +117,12 @@ function pageFor(gateway: string, client_id: string): string {
 
 function exampleFor(gateway: string, client_id: string): string {
   return EXAMPLE.replace('http://localhost:8080', gateway).replace('svc_client_…', client_id)
+}
+
+/** OpenAI's client as a browser loads it without a bundler. */
+function packageFile(path: string): Served {
+  const body = readFileSync(`node_modules${path}`, 'utf8')
+  return { headers: { 'content-type': 'text/javascript' }, body }
 }
 
 function frame(src: string, sandbox?: string): string {
