@@ -8,7 +8,6 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { readSdkFiles } from '../../src/http/sdk-files.ts'
-import { followPage } from '../support/documented-commands.ts'
 import { createListeningApp } from '../support/listening-app.ts'
 
 const SIZE_MAX_BYTES = 4_096
@@ -95,12 +94,4 @@ test('the newest version is the one with the highest number, and older ones stay
     'svc-1.9.2.js',
     'svc.js',
   ])
-})
-
-test('docs/browser-apps.md: the app can be registered as it says, and gets no secret', async () => {
-  const addresses = { 'http://localhost:8080': service.address }
-  const replies = await followPage({ file: 'docs/browser-apps.md', addresses })
-  const app = JSON.parse(replies.at(-1)?.at(-1) ?? '{}')
-  assert.equal(app.client_type, 'browser')
-  assert.equal('client_secret' in app, false)
 })
