@@ -23,21 +23,7 @@ export function ConsentPreview({ draft, viewer }: { draft: AppDraft; viewer: Vie
       <h3>
         Let <bdi>{name}</bdi> {spends ? 'use your credits?' : 'see your balance?'}
       </h3>
-      {is_public && (
-        <p>
-          <PublicApp
-            name={name}
-            email={viewer.email}
-            place={draft.client_type === 'browser' ? place : undefined}
-          />{' '}
-          {spends && (
-            <>
-              It may spend up to <strong>${PROPOSED_PUBLIC_CAP_USD}</strong> a month of your
-              credits, or what you enter below, until you stop it.
-            </>
-          )}
-        </p>
-      )}
+      {is_public && <PublicApp draft={draft} name={name} email={viewer.email} />}
       <dl className="consent-between">
         <div>
           <dt>Returns you to</dt>
@@ -114,7 +100,8 @@ function Price({ markup_percent }: { markup_percent: number | undefined }) {
 }
 
 /** Of a page the place is known; a program is only what it calls itself. */
-function PublicApp(props: { name: string; email: string; place: string | undefined }) {
+function PublicApp(props: { draft: AppDraft; name: string; email: string }) {
+  const { client_type, redirect_uris, scopes } = props.draft
   const who = (
     <>
       <strong>
@@ -123,15 +110,24 @@ function PublicApp(props: { name: string; email: string; place: string | undefin
       by <bdi>{props.email}</bdi>
     </>
   )
-  if (props.place === undefined) {
-    return (
-      <>An app on this device that calls itself {who}. Allow it only if you have just started it.</>
-    )
-  }
   return (
-    <>
-      {who} ({props.place}) runs in your browser without a server.
-    </>
+    <p>
+      {client_type === 'browser' ? (
+        <>
+          {who} ({readReturn(redirect_uris).place}) runs in your browser without a server.
+        </>
+      ) : (
+        <>
+          An app on this device that calls itself {who}. Allow it only if you have just started it.
+        </>
+      )}{' '}
+      {scopes.includes('credits.spend') && (
+        <>
+          It may spend up to <strong>${PROPOSED_PUBLIC_CAP_USD}</strong> a month of your credits, or
+          what you enter below, until you stop it.
+        </>
+      )}
+    </p>
   )
 }
 
