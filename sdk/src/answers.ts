@@ -51,6 +51,8 @@ export function waitForAnswer(
     }
     addEventListener('message', take, { signal })
     channel.addEventListener('message', take, { signal })
-    signal.onabort = () => reject(new SvcError('gave_up', 'The sign-in was not finished.'))
+    signal.addEventListener('abort', () =>
+      reject(new SvcError('gave_up', 'The sign-in was not finished.')),
+    )
   })
 }

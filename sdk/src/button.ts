@@ -4,7 +4,7 @@
 import { Svc } from './svc.ts'
 
 // Where there are no elements, as on a server that renders pages, importing must not fail.
-const Element = globalThis.HTMLElement ?? class {}
+const Element = globalThis.HTMLElement ?? EventTarget
 
 export class SvcButton extends Element {
   svc: Svc | undefined
@@ -30,10 +30,10 @@ export class SvcButton extends Element {
       tell('change')
     }
     button.type = 'button'
-    button.onclick = () => {
+    button.addEventListener('click', () => {
       const done = svc.signedIn ? svc.signOut() : svc.signIn({ popup: this.hasAttribute('popup') })
       done.catch(fail)
-    }
+    })
     this.replaceChildren(button)
     svc.addEventListener('change', show)
     svc.handleRedirect().catch(fail)

@@ -8,7 +8,7 @@ const CURVE = { name: 'ECDSA', namedCurve: 'P-256' }
 /** Made when there is none. Call it inside a lock, or two tabs make two. */
 export async function readKey(name: string): Promise<CryptoKeyPair> {
   const opening = indexedDB.open('svc')
-  opening.onupgradeneeded = () => opening.result.createObjectStore('keys')
+  opening.addEventListener('upgradeneeded', () => opening.result.createObjectStore('keys'))
   const db = await done(opening)
   const keys = () => db.transaction('keys', 'readwrite').objectStore('keys')
   const found = await done<CryptoKeyPair | undefined>(keys().get(name))
@@ -37,7 +37,7 @@ export async function signProof(
 
 function done<Result>(request: IDBRequest<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result)
-    request.onerror = () => reject(request.error ?? new Error('IndexedDB failed.'))
+    request.addEventListener('success', () => resolve(request.result))
+    request.addEventListener('error', () => reject(request.error ?? new Error('IndexedDB failed.')))
   })
 }
