@@ -16,6 +16,7 @@ import { accessEnder, browserGrantEnder } from './end-access.ts'
 import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
 import { audioRoutes } from './gateway/audio/routes.ts'
+import { embeddingRoutes } from './gateway/embeddings/routes.ts'
 import { playgroundRoutes } from './gateway/playground-routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import { consoleRoutes } from './http/console-routes.ts'
@@ -106,6 +107,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   operatorRoutes(app, operatorParts(parts, account_parts.wakeMailSender))
   const gateway_parts = { ...parts, public_url, ledger: () => parts.call_ledger }
   gatewayRoutes(app, gateway_parts)
+  embeddingRoutes(app, gateway_parts)
   audioRoutes(app, gateway_parts)
   playgroundRoutes(app, gateway_parts)
   options.addRoutes?.(app)

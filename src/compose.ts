@@ -11,7 +11,7 @@ import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
 import { IdempotentCalls } from './gateway/idempotency/idempotent-calls.ts'
 import { ModelWatch } from './gateway/model-watch.ts'
 import { PriceLists } from './gateway/price-lists.ts'
-import { createElevenlabs, createProviders } from './gateway/providers.ts'
+import { createElevenlabs, createEmbedders, createProviders } from './gateway/providers.ts'
 import { RunningCalls } from './gateway/running-calls.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
@@ -141,6 +141,7 @@ function composeModels(config: Config, clock: Clock, http_client: HttpClient) {
   return {
     catalog: openCatalog(config, clock),
     upstreams: createProviders(config, http_client),
+    embedders: createEmbedders(config, http_client),
     elevenlabs: createElevenlabs(config, http_client),
     model_watch: new ModelWatch(),
   }
