@@ -9,13 +9,18 @@ import { describeSettings } from '../src/config.ts'
 import { readDocument } from '../src/document.ts'
 import { exampleEvent } from '../src/events/event-docs.ts'
 import { EVENT_TYPE_NAMES, EVENT_TYPES, type EventType } from '../src/events/event-types.ts'
+import { integrityOf } from '../src/http/sdk-files.ts'
 import { ERROR_CODES, errorEntry } from '../src/platform/errors.ts'
 import { describeCoverage } from '../test/contract/spec.ts'
+import { buildSdk, SDK_VERSION } from './build-sdk.ts'
 import { embedFieldTables } from './field-tables.ts'
 
 export async function generatedFiles(): Promise<Record<string, string>> {
+  const sdk = { name: `svc-${SDK_VERSION}.js`, code: await buildSdk() }
   return {
     '.env.example': describeSettings(),
+    [`sdk/${sdk.name}`]: sdk.code,
+    'docs/browser-apps.md': embedIntegrity(readFileSync('docs/browser-apps.md', 'utf8'), sdk),
     'docs/compatibility.md': embedFieldTables(readFileSync('docs/compatibility.md', 'utf8')),
     'docs/connect-an-app.md': embedFiles(readFileSync('docs/connect-an-app.md', 'utf8')),
     'docs/embeddings.md': embedEmbeddingModels(readFileSync('docs/embeddings.md', 'utf8')),
@@ -41,6 +46,13 @@ function embedFiles(page: string): string {
     /<!-- (examples\/\S+\.ts) -->\n```ts\n.*?```\n/gs,
     (_, file: string) => `<!-- ${file} -->\n\`\`\`ts\n${readFileSync(file, 'utf8')}\`\`\`\n`,
   )
+}
+
+/** Puts the newest browser module, and the hash that pages hold it against, into every snippet that loads it. */
+function embedIntegrity(page: string, { name, code }: { name: string; code: string }): string {
+  return page
+    .replaceAll(/svc-\d+\.\d+\.\d+\.js/g, name)
+    .replaceAll(/sha384-[A-Za-z0-9+/=]*/g, integrityOf(Buffer.from(code)))
 }
 
 /** Puts the life cycle of the listed models between its two comments. */

@@ -21,9 +21,11 @@ import { playgroundRoutes } from './gateway/playground-routes.ts'
 import { responsesRoutes } from './gateway/responses-routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import { consoleRoutes } from './http/console-routes.ts'
+import { addCors } from './http/cors.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
+import { sdkRoutes } from './http/sdk-routes.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
 import { leakRoutes } from './keys/leak-routes.ts'
 import { keyRoutes } from './keys/routes.ts'
@@ -76,6 +78,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   const { app, routes } = await openApp(parts, options)
   const documentation: Documentation = { document: undefined }
   docsRoutes(app, documentation, public_url)
+  sdkRoutes(app)
   consoleRoutes(app, { public_url, mode: config.SVC_MODE })
   const account_parts = accountParts(parts, options)
   identityRoutes(app, account_parts)
@@ -244,6 +247,7 @@ async function openApp(parts: Parts, options: AppOptions) {
     }),
   })
   const routes = await collectRoutes(app, public_url)
+  addCors(app, parts)
   addAuthentication(app, { ...parts, public_url })
   addSessionRecheck(app, parts)
   const readMetrics = options.readMetrics ?? (() => metrics.registry.metrics())

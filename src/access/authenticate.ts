@@ -21,6 +21,7 @@ import { insufficientScope } from '../oauth/scopes.ts'
 import { ApiError } from '../platform/errors.ts'
 import { type Credential, readCredential } from './credentials.ts'
 import { answerUnknown, isOperator } from './operator-door.ts'
+import { requireOwnPage } from './page-origin.ts'
 import {
   asRefusal,
   findPrincipal,
@@ -159,6 +160,7 @@ function requireAccess(arrival: Arrival): void {
   const { policy, credential, request } = arrival
   const { principal } = request
   if (credential.kind === 'two') throw twoCredentials()
+  requireOwnPage(arrival)
   if (principal && !isOpen(policy)) requireNotSuspended(principal)
   switch (policy.access) {
     case 'public':

@@ -134,7 +134,7 @@ function developerPays(key: Pick<KeyPrincipal, 'account_id' | 'client_id'>): Pay
   }
 }
 
-type User = Omit<TokenPrincipal, 'kind' | 'expires_at' | 'suspended_reason'> & {
+type User = Omit<TokenPrincipal, 'kind' | 'expires_at' | 'origins' | 'suspended_reason'> & {
   external_user_id?: string
 }
 

@@ -144,6 +144,8 @@ export type TokenPrincipal = {
   readonly cap_credits: bigint | null
   readonly cap_period: 'day' | 'month'
   readonly expires_at: Date
+  /** Of the app's pages: no other page may call with the token. */
+  readonly origins: readonly string[]
   /** Why an operator has suspended the user, the developer or the app, if so. */
   readonly suspended_reason: string | null
 }

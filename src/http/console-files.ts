@@ -3,6 +3,7 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import type { StaticFile } from './static-file.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -13,17 +14,9 @@ const TYPES: Readonly<Record<string, string>> = {
 
 export const CONSOLE_FOLDER = path.resolve(import.meta.dirname, '../../console/dist')
 
-/** One file in the forms that the build made of it. */
-export type ConsoleFile = {
-  readonly type: string
-  readonly plain: Buffer
-  readonly gzip: Buffer | undefined
-  readonly brotli: Buffer | undefined
-}
-
 export type ConsoleFiles = {
   /** By name within `assets/`. */
-  readonly assets: ReadonlyMap<string, ConsoleFile>
+  readonly assets: ReadonlyMap<string, StaticFile>
   readonly index: string
 }
 
@@ -39,7 +32,7 @@ export function readConsoleFiles(folder = CONSOLE_FOLDER): ConsoleFiles | undefi
   }
 }
 
-function readForms(file: string): ConsoleFile {
+function readForms(file: string): StaticFile {
   const optional = (name: string) => (existsSync(name) ? readFileSync(name) : undefined)
   return {
     type: TYPES[path.extname(file)] ?? 'application/octet-stream',

@@ -4,12 +4,13 @@
 import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../platform/errors.ts'
-import { type ConsoleFile, type ConsoleFiles, readConsoleFiles } from './console-files.ts'
+import { type ConsoleFiles, readConsoleFiles } from './console-files.ts'
 import { html, htmlText } from './html.ts'
 import { renderNotice, sendPage } from './page.ts'
 import { CONSOLE_HOME, loginAddressFor } from './return-path.ts'
 import type { App } from './server.ts'
 import { readCookie } from './session-cookie.ts'
+import { sendInBestForm } from './static-file.ts'
 
 /**
  * No outside origin, no inline code, and no string ever becomes code: the console has no Trusted Types policy. Sound
@@ -41,27 +42,13 @@ export function consoleRoutes(app: App, options: ConsoleOptions): void {
     const { name } = request.params as { name: string }
     const file = files?.assets.get(name)
     if (!file) throw new ApiError('not_found', { message: 'The console has no such file.' })
-    return sendAsset(request, reply, file)
+    reply.header('cache-control', 'public, max-age=31536000, immutable')
+    return sendInBestForm(request, reply, file)
   })
 }
 
 function isSignedIn({ principal }: FastifyRequest): boolean {
   return principal?.kind === 'session' && principal.by_cookie
-}
-
-function sendAsset(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
-  reply
-    .type(file.type)
-    .header('cache-control', 'public, max-age=31536000, immutable')
-    .header('vary', 'accept-encoding')
-  const accepted = request.headers['accept-encoding'] ?? ''
-  if (file.brotli && /\bbr\b/.test(accepted)) {
-    return reply.header('content-encoding', 'br').send(file.brotli)
-  }
-  if (file.gzip && /\bgzip\b/.test(accepted)) {
-    return reply.header('content-encoding', 'gzip').send(file.gzip)
-  }
-  return reply.send(file.plain)
 }
 
 type Send = (request: FastifyRequest, reply: FastifyReply) => FastifyReply

@@ -192,8 +192,8 @@ export function errorCodesOf(route: DeclaredRoute): ErrorCode[] {
   if (access === 'operator') codes.push('not_found')
   else if (access !== 'public' && access !== 'token') codes.push(denied ?? 'invalid_api_key')
   if (SESSION_ACCESS.includes(access) && route.method !== 'GET') codes.push('forbidden')
-  // A key may be limited to other endpoints and addresses.
-  if (KEY_ACCESS.includes(access)) codes.push('forbidden')
+  // A key may be limited to other endpoints and addresses; a token is for the pages of its app.
+  if (KEY_ACCESS.includes(access) || TOKEN_ACCESS.includes(access)) codes.push('forbidden')
   if (!unlimited) codes.push('rate_limit_exceeded')
   codes.push('service_unavailable', 'internal_error')
   return [...new Set(codes)]

@@ -12,6 +12,7 @@ import {
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
+import { originsOf, requireOriginOf } from './app-origins.ts'
 import type { AppRow } from './app-store.ts'
 import { findAppOfClient, isSecretOf } from './apps.ts'
 import { isPublic } from './client-types.ts'
@@ -36,11 +37,23 @@ export async function requireClient<Form extends { parameters: Parameters }>(
   exchange: Exchange,
   readForm: (request: FastifyRequest) => Form,
 ): Promise<Form & { app: AppRow }> {
-  const known = await identify(parts, exchange.request, readForm).catch(async (error: unknown) => {
-    await count(parts, exchange.reply, { limit: 'global', key: addressBucket(exchange.request.ip) })
+  const { request } = exchange
+  const known = await identifyOwnPage(parts, request, readForm).catch(async (error: unknown) => {
+    await count(parts, exchange.reply, { limit: 'global', key: addressBucket(request.ip) })
     throw error
   })
   await countClient(parts, exchange, known.app)
+  return known
+}
+
+/** A form needs no preflight: a page that may not read the answer could still use a code up. */
+async function identifyOwnPage<Form extends { parameters: Parameters }>(
+  parts: ClientParts,
+  request: FastifyRequest,
+  readForm: (request: FastifyRequest) => Form,
+): Promise<Form & { app: AppRow }> {
+  const known = await identify(parts, request, readForm)
+  requireOriginOf(request, originsOf(known.app))
   return known
 }
 

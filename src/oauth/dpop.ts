@@ -39,7 +39,7 @@ export function readProof(
   if (htm !== made_for.method || !isSameAddress(htu, made_for.url)) throw invalidProof()
   const made_ms = typeof iat === 'number' ? iat * 1000 : Number.NaN
   // Written so that a time that is no number is refused.
-  if (!(Math.abs(made_for.now.getTime() - made_ms) <= CLOCK_SKEW_MS)) throw invalidProof()
+  if (!(Math.abs(made_for.now.getTime() - made_ms) <= CLOCK_SKEW_MS)) throw wrongTime(made_for.now)
   if (typeof jti !== 'string' || !JTI_PATTERN.test(jti)) throw invalidProof()
   const jkt = hash('sha256', JSON.stringify(key), 'base64url')
   return { jkt, jti, expires_at: new Date(made_ms + 2 * CLOCK_SKEW_MS) }
@@ -57,6 +57,11 @@ export async function useProof(tx: Tx, { jkt, jti, expires_at }: DpopProof): Pro
 
 function invalidProof(): ApiError {
   return new ApiError('invalid_dpop_proof')
+}
+
+/** With our time, from which a device whose clock is wrong can tell by how much. */
+function wrongTime(now: Date): ApiError {
+  return new ApiError('invalid_dpop_proof', { headers: { date: now.toUTCString() } })
 }
 
 type Key = { crv: 'P-256'; kty: 'EC'; x: string; y: string }

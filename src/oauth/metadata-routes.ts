@@ -47,7 +47,7 @@ export function metadataRoute(app: App, issuer: string): void {
       },
     },
     (_request, reply) => {
-      reply.header('cache-control', METADATA_CACHE).header('access-control-allow-origin', '*')
+      reply.header('cache-control', METADATA_CACHE)
       return metadata
     },
   )

@@ -105,6 +105,7 @@ function tokenRoute(app: App, parts: ProtocolParts): void {
           'slow_down',
           'expired_token',
           'access_denied',
+          'forbidden',
         ],
       },
       validatorCompiler: acceptAll,
@@ -187,7 +188,7 @@ function revokeRoute(app: App, parts: ProtocolParts): void {
   app.post(
     '/oauth/revoke',
     {
-      config: { ...ENDPOINT, errors: ['invalid_request', 'invalid_client'] },
+      config: { ...ENDPOINT, errors: ['invalid_request', 'invalid_client', 'forbidden'] },
       validatorCompiler: acceptAll,
       schema: {
         tags: TAGS,

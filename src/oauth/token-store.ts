@@ -34,9 +34,16 @@ const INSERT_ACCESS_TOKEN = statement<object>(
    values ($1::bytea, $2::uuid, $3::text[], $4::timestamptz)`,
 )
 
-const FIND_ACCESS_TOKEN = statement<UserRow & { expires_at: Date }>(
+/** With where the app's pages are: a token may be used by those only. */
+export type AccessTokenRow = UserRow & {
+  expires_at: Date
+  redirect_uris: string[]
+  origins: string[]
+}
+
+const FIND_ACCESS_TOKEN = statement<AccessTokenRow>(
   'oauth.find_access_token',
-  `select ${USER_COLUMNS}, t.scopes, t.expires_at
+  `select ${USER_COLUMNS}, t.scopes, t.expires_at, a.redirect_uris, a.origins
    from oauth_access_token t
    join oauth_grant g on g.id = t.grant_id
    join app_connection c on c.id = g.connection_id

@@ -5,6 +5,7 @@ import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { digestKey, digestSecret, mintSecret } from '../platform/tokens.ts'
+import { originsOf } from './app-origins.ts'
 import { LIFETIMES } from './client-types.ts'
 import { effectiveScopes, type Scope } from './scopes.ts'
 import { type GrantRow, setLapse } from './store.ts'
@@ -81,7 +82,12 @@ export async function findAccessToken(
 async function readAccessToken(db: Db, token: string) {
   const row = await findAccessTokenRow(db, digestSecret(token))
   if (!row) return undefined
-  const value: TokenPrincipal = { kind: 'token', ...describeUser(row), expires_at: row.expires_at }
+  const value: TokenPrincipal = {
+    kind: 'token',
+    ...describeUser(row),
+    expires_at: row.expires_at,
+    origins: originsOf(row),
+  }
   return { value, tags: userTags(row) }
 }
 

@@ -157,7 +157,7 @@ export const ERRORS = {
     status: 403,
     message: 'This is not allowed.',
     explanation:
-      'The request is understood but refused: an OAuth client of another developer, a write made with a cookie from another site, a key that its owner limited to other endpoints or addresses, or an account or app that the operator has suspended; the message then has the reason.',
+      'The request is understood but refused: an OAuth client of another developer, a write made with a cookie from another site, a call from a page that does not belong to the app, an API key in a page of another site, a key that its owner limited to other endpoints or addresses, or an account or app that the operator has suspended; the message then has the reason.',
   },
   step_up_required: {
     status: 403,

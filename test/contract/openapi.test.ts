@@ -73,7 +73,7 @@ test('the document is valid OpenAPI 3.1', async () => {
 })
 
 test('every route that exists is in it, and nothing else', () => {
-  const assets = ['/assets/style.css', '/assets/passkey.js']
+  const assets = ['/assets/style.css', '/assets/passkey.js', '/sdk/{name}']
   const consoles = ['/console', '/console/*', '/console/assets/{name}']
   const pages = [
     '/',

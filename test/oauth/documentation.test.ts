@@ -28,5 +28,12 @@ test('docs/connect-an-app.md: every command runs, from the registration to a hos
 test('examples/README.md: the app and the key can be made as it says', async () => {
   const isWanted = (block: string) => block.includes('curl')
   const replies = await followPage({ file: 'examples/README.md', addresses, readFields, isWanted })
-  assert.equal(replies.length, 3)
+  assert.equal(replies.length, 4)
+})
+
+test('docs/browser-apps.md: the app can be registered as it says, and gets no secret', async () => {
+  const replies = await followPage({ file: 'docs/browser-apps.md', addresses })
+  const app = JSON.parse(replies.at(-1)?.at(-1) ?? '{}') as Record<string, unknown>
+  assert.equal(app['client_type'], 'browser')
+  assert.equal('client_secret' in app, false)
 })

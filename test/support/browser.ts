@@ -14,10 +14,16 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
-export async function openBrowser(): Promise<Browser> {
+/**
+ * Playwright switches off that storage of a frame is kept apart by the page around it. Of two such switches the last counts, and this
+ * names less.
+ */
+export const PARTITIONED_STORAGE = '--disable-features=HttpsUpgrades,OptimizationHints,MediaRouter'
+
+export async function openBrowser(more_arguments: readonly string[] = []): Promise<Browser> {
   const executablePath = findPart('chromium')
   if (executablePath === undefined) throw new Error('chromium is not installed')
-  const browser = await chromium.launch({ executablePath, args: ARGUMENTS })
+  const browser = await chromium.launch({ executablePath, args: [...ARGUMENTS, ...more_arguments] })
   atEnd(() => browser.close())
   return browser
 }
