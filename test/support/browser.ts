@@ -14,7 +14,18 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
+let running: Promise<Browser> | undefined
+
+/** One for the whole process: who wants to be somebody else in it opens another context. */
 export async function openBrowser(): Promise<Browser> {
+  running ??= launch()
+  const browser = await running
+  // A service that was begun before this call ends after it, and would wait for the connections of open pages.
+  atEnd(() => Promise.all(browser.contexts().map((context) => context.close())))
+  return browser
+}
+
+async function launch(): Promise<Browser> {
   const executablePath = findPart('chromium')
   if (executablePath === undefined) throw new Error('chromium is not installed')
   const browser = await chromium.launch({ executablePath, args: ARGUMENTS })
