@@ -1,17 +1,31 @@
 // Runs every test: gets the system parts, starts one PostgreSQL server for all of them, and hands the files
 // to Node's test runner. `node test/run.ts [--long] [part of a file name …]`
+//
+// A process takes two seconds of processor time to load the service, so one process runs several files after each
+// other. They share the process, the stand-ins and the browser; each has its own service and database.
 
 import { spawn } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { buildConsole } from '../scripts/build-console.ts'
 import { installSystemParts } from './support/system-parts.ts'
 import { startTestServer } from './support/test-server.ts'
 
-const CONCURRENCY = 2
-const TEST_TIMEOUT_MS = 300_000
+/** On two cores: what one waits for, another uses. */
+const CONCURRENCY = 3
+const FILES_OF_A_PROCESS = 8
+/** Up to here each has a process of its own, as when it is run by hand. */
+const FEW_FILES = 8
+/** They start and kill processes, count all that reaches the stand-ins, or change what belongs to the whole process. */
+const ALONE = {
+  folders: ['test/e2e/', 'test/wallet/'],
+  words:
+    /child_process|support\/(service|remote)|-process\.ts|requests\(\)\.length|mock\.timers|process\.(chdir|umask|env\[\S+\] = )|setGlobalDispatcher|memoryUsage/,
+}
+const TEST_TIMEOUT_MS = 600_000
 const LONG_TEST_TIMEOUT_MS = 3_600_000
 
 const { values, positionals } = parseArgs({
@@ -30,13 +44,44 @@ await buildConsole()
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-tests-'))
 const postgres = await startTestServer(folder)
 try {
-  process.exitCode = await runTests(postgres.url)
+  process.exitCode = await runTests(postgres.url, inProcesses(files))
 } finally {
   await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
 }
 
-function runTests(database_url: string): Promise<number> {
+/** What Node is given to run, a process for each: a test file, or a file that loads several. */
+function inProcesses(files: readonly string[]): string[] {
+  if (values.long || files.length <= FEW_FILES) return [...files]
+  const together = files.filter((file) => !runsAlone(file))
+  const count = Math.ceil(together.length / FILES_OF_A_PROCESS)
+  const shared = Array.from({ length: count }, (_, place) => {
+    const from = place * FILES_OF_A_PROCESS
+    const file = path.join(folder, `tests-${place}.js`)
+    writeFileSync(file, loaderOf(together.slice(from, from + FILES_OF_A_PROCESS)))
+    return file
+  })
+  return [...shared, ...files.filter(runsAlone)]
+}
+
+function runsAlone(file: string): boolean {
+  if (ALONE.folders.some((start) => file.startsWith(start))) return true
+  return ALONE.words.test(readFileSync(file, 'utf8'))
+}
+
+/** Tests begin when all are loaded: what is undone at the end of tests would else be undone between two files. */
+function loaderOf(files: readonly string[]): string {
+  const urls = files.map((file) => pathToFileURL(path.resolve(file)).href)
+  return [
+    `import { before } from 'node:test'`,
+    'const { promise, resolve } = Promise.withResolvers()',
+    'before(() => promise)',
+    ...urls.map((url) => `await import('${url}')`),
+    'resolve()',
+  ].join('\n')
+}
+
+function runTests(database_url: string, files: readonly string[]): Promise<number> {
   const timeout_ms = values.long ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS
   const options = ['--test', `--test-concurrency=${CONCURRENCY}`, `--test-timeout=${timeout_ms}`]
   const child = spawn(process.execPath, [...options, ...files], {

@@ -25,7 +25,7 @@ before(async () => {
   browser = await openBrowser()
 })
 after(async () => {
-  await browser?.close()
+  await Promise.all(browser?.contexts().map((context) => context.close()) ?? [])
   product?.close()
   await platform?.close()
 })

@@ -7,6 +7,7 @@ import {
 } from '../../src/platform/embedded-postgres.ts'
 
 export function startTestServer(folder: string): Promise<EmbeddedPostgres> {
-  const settings = { fsync: 'off', full_page_writes: 'off' }
+  // Each file of a process has a service with a pool of its own.
+  const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '1000' }
   return startEmbeddedPostgres({ data_dir: folder, log: () => {}, settings })
 }
