@@ -14,28 +14,26 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
-<<<<<<< HEAD
 /**
- * Playwright switches off that storage of a frame is kept apart by the page around it. Of two such switches the last counts, and this
- * names less.
+ * Playwright switches off that storage of a frame is kept apart by the page around it. Of two such switches the last
+ * counts, and this names less.
  */
 export const PARTITIONED_STORAGE = '--disable-features=HttpsUpgrades,OptimizationHints,MediaRouter'
 
-export async function openBrowser(more_arguments: readonly string[] = []): Promise<Browser> {
-=======
-let running: Promise<Browser> | undefined
+const running = new Map<string, Promise<Browser>>()
 
-/** One for the whole process: who wants to be somebody else in it opens another context. */
-export async function openBrowser(): Promise<Browser> {
-  running ??= launch()
-  const browser = await running
+/** One for the whole process and each list of arguments: who wants to be somebody else in it opens another context. */
+export async function openBrowser(more_arguments: readonly string[] = []): Promise<Browser> {
+  const kind = more_arguments.join(' ')
+  const launched = running.get(kind) ?? launch(more_arguments)
+  running.set(kind, launched)
+  const browser = await launched
   // A service that was begun before this call ends after it, and would wait for the connections of open pages.
   atEnd(() => Promise.all(browser.contexts().map((context) => context.close())))
   return browser
 }
 
-async function launch(): Promise<Browser> {
->>>>>>> main
+async function launch(more_arguments: readonly string[]): Promise<Browser> {
   const executablePath = findPart('chromium')
   if (executablePath === undefined) throw new Error('chromium is not installed')
   const browser = await chromium.launch({ executablePath, args: [...ARGUMENTS, ...more_arguments] })
