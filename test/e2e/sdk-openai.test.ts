@@ -154,7 +154,7 @@ for (const model of MODELS) {
         json_schema: { name: 'reply', schema, strict: true },
       },
     })
-    const parsed = completion.choices[0]?.message.parsed as unknown as {
+    const parsed = completion.choices[0]?.message.parsed as {
       answer: unknown
       sure: unknown
     } | null
