@@ -47,7 +47,7 @@ async function callFor(
   result: Measure,
 ): Promise<void> {
   const ends_at = performance.now() + seconds * 1000
-  const body = bodyOf(load)
+  const body = bodyFor(target, load)
   const caller = async () => {
     while (performance.now() < ends_at) await call(target, body, result)
   }
@@ -70,7 +70,7 @@ async function callAtRate(
   seconds: number,
   result: Measure,
 ): Promise<void> {
-  const body = bodyOf(load)
+  const body = bodyFor(target, load)
   const began_at = performance.now()
   const calls: Promise<void>[] = []
   for (let due = 0; due < seconds * load.per_second; ) {
@@ -92,6 +92,14 @@ export function bodyOf(load: Pick<Load, 'stream' | 'pace_ms'>, chunks = CHUNKS):
     // OpenAI sends the usage only if asked, and billing asks.
     ...(load.stream && { stream: true, stream_options: { include_usage: true } }),
   })
+}
+
+/** The same conversation, in the format of the target. */
+export function bodyFor({ format }: Target, load: Load): string {
+  const body = bodyOf(load)
+  if (format !== 'responses') return body
+  const { model, messages: input, max_tokens: max_output_tokens } = JSON.parse(body)
+  return JSON.stringify({ model, input, max_output_tokens, stream: load.stream, store: false })
 }
 
 /** The text of one answer, to see that a target answers as it should. */
@@ -148,7 +156,8 @@ function idleSeconds(): number {
 }
 
 async function post(target: Target, body: string) {
-  return await request(`${target.url}/v1/chat/completions`, {
+  const path = target.format === 'responses' ? 'responses' : 'chat/completions'
+  return await request(`${target.url}/v1/${path}`, {
     dispatcher: agent,
     method: 'POST',
     headers: { ...target.headers, 'content-type': 'application/json' },

@@ -17,6 +17,8 @@ export type Target = {
   name: string
   url: string
   headers: Record<string, string>
+  /** What it is asked in, where that is not chat completions. */
+  format?: 'responses'
   /** Undefined: no gateway in between. */
   child: ChildProcess | undefined
   /** Whose process tree works for it as well. */

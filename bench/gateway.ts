@@ -1,7 +1,7 @@
 // What this gateway costs beside a bare proxy and Portkey's, all before the same upstream that answers at once,
 // in one run, taking turns. `npm run bench:gateway`, and with:
 //   --seconds 1.5 --rounds 9 how long each turn takes, and how many there are
-//   --only json              or stream, paced, payers, audio: one of the five comparisons
+//   --only json              or stream, paced, payers, formats, audio: one of the six comparisons
 //   --memory                 whether memory stays flat, instead; --requests 200000 of them
 //   --profile <folder>       writes a CPU profile of this gateway's process
 
@@ -120,6 +120,7 @@ async function compareAll(targets: Target[], payers: Payers): Promise<void> {
   }
   const service = targets.at(-1)
   if (service && chosen('payers')) await comparePayers(service, payers)
+  if (service && chosen('formats')) await compareFormats(service)
   const [direct] = targets
   if (direct && service && chosen('audio')) await measureAudio({ direct, service }, print)
 }
@@ -135,6 +136,20 @@ async function comparePayers(service: Target, payers: Payers): Promise<void> {
   for (const target of targets) await checkAnswers(target)
   const title = `JSON by who pays, ${JSON_LOAD.callers} callers; times the developer`
   printTable(title, await compare(targets, JSON_LOAD))
+}
+
+/** The same model and conversation in two formats: what it costs more to translate. */
+async function compareFormats(service: Target): Promise<void> {
+  const targets: Target[] = [
+    { ...service, name: 'chat' },
+    { ...service, name: 'responses', format: 'responses' },
+  ]
+  printTable(
+    `JSON by format, ${FEWER_LOAD.callers} callers; times chat`,
+    await compare(targets, FEWER_LOAD),
+  )
+  const title = `${CHUNKS}-chunk streams by format, ${STREAM_LOAD.callers} callers; times chat`
+  printTable(title, await compare(targets, STREAM_LOAD), CHUNKS)
 }
 
 async function compareJson(targets: Target[]): Promise<void> {
