@@ -2,7 +2,7 @@
 // to Node's test runner. `node test/run.ts [--long] [part of a file name …]`
 //
 // A process takes two seconds of processor time to load the service, so one process runs several files after each
-// other. They share the process, the stand-ins and the browser; each has its own service and database.
+// other. They share the process and the browser; each has its own stand-ins, service and database.
 
 import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -71,14 +71,18 @@ function runsAlone(file: string): boolean {
 
 /** Tests begin when all are loaded: what is undone at the end of tests would else be undone between two files. */
 function loaderOf(files: readonly string[]): string {
-  const urls = files.map((file) => pathToFileURL(path.resolve(file)).href)
   return [
     `import { before } from 'node:test'`,
+    `import { forgetSandbox } from '${urlOf('test/support/shared-sandbox.ts')}'`,
     'const { promise, resolve } = Promise.withResolvers()',
     'before(() => promise)',
-    ...urls.map((url) => `await import('${url}')`),
+    ...files.flatMap((file) => ['forgetSandbox()', `await import('${urlOf(file)}')`]),
     'resolve()',
   ].join('\n')
+}
+
+function urlOf(file: string): string {
+  return pathToFileURL(path.resolve(file)).href
 }
 
 function runTests(database_url: string, files: readonly string[]): Promise<number> {

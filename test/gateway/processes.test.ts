@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
-import { sharedSandbox } from '../support/app.ts'
 import { createDatabase, sql } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import {
@@ -26,6 +25,7 @@ import {
   usageOf,
 } from '../support/gateway.ts'
 import { startServer } from '../support/service.ts'
+import { sharedSandbox } from '../support/shared-sandbox.ts'
 
 const CREDITS = 1_000_000n
 /** A dead process is noticed within fifteen seconds, and swept within four more. */

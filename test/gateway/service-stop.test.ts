@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { countTokens } from '../../sandbox/tokens.ts'
-import { sandboxSettings, sharedSandbox } from '../support/app.ts'
+import { sandboxSettings } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import {
@@ -29,6 +29,7 @@ import {
 } from '../support/gateway.ts'
 import { reach } from '../support/remote.ts'
 import { startServer } from '../support/service.ts'
+import { sharedSandbox } from '../support/shared-sandbox.ts'
 
 const CREDITS = 1_000_000_000n
 

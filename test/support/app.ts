@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Writable } from 'node:stream'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import { type Sandbox, startSandbox } from '../../sandbox/main.ts'
+import type { Sandbox } from '../../sandbox/main.ts'
 import { accountJobs } from '../../src/accounts/jobs.ts'
 import { type AppOptions, buildApp } from '../../src/app.ts'
 import { closeParts, compose } from '../../src/compose.ts'
@@ -16,6 +16,7 @@ import { FrozenClock } from '../../src/platform/clock.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { atEnd } from './cleanup.ts'
 import { createDatabase } from './database.ts'
+import { sharedSandbox } from './shared-sandbox.ts'
 
 const WIDE_LIMITS = {
   RATE_LIMIT_PER_MINUTE: '1000000',
@@ -93,17 +94,6 @@ export async function sendQueuedMail(service: Pick<TestApp, 'parts'>): Promise<v
   for (const job of jobs) {
     if (job.name === 'accounts.send_mail') await job.run(new AbortController().signal)
   }
-}
-
-let running: Promise<Sandbox> | undefined
-
-/** One for the whole test file: the stand-ins keep nothing that one test could spoil for another. */
-export function sharedSandbox(): Promise<Sandbox> {
-  running ??= startSandbox({ port: 0 }).then((sandbox) => {
-    atEnd(() => sandbox.close())
-    return sandbox
-  })
-  return running
 }
 
 export function sandboxSettings(urls: Sandbox['urls']): Record<string, string> {

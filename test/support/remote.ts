@@ -3,10 +3,11 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { InjectOptions } from 'fastify'
-import { type Answer, callers, sandboxSettings, sharedSandbox } from './app.ts'
+import { type Answer, callers, sandboxSettings } from './app.ts'
 import { atEnd } from './cleanup.ts'
 import { createDatabase } from './database.ts'
 import { type ServerProcess, type Settings, startServer } from './service.ts'
+import { sharedSandbox } from './shared-sandbox.ts'
 
 const REPLY_LIMIT_MS = 30_000
 
