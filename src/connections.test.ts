@@ -55,11 +55,11 @@ describe('the connections that the settings need', () => {
 
 describe('a start whose connections do not fit the server', () => {
   test('is refused in one line that names the settings, the need and the limit', async () => {
-    const settings = { DATABASE_URL: await createDatabase(), WORKERS: '30' }
+    const settings = { DATABASE_URL: await createDatabase(), WORKERS: '120' }
     const { code, stderr } = await runToEnd([process.execPath, SERVER], settings)
     assert.equal(code, 1)
-    const needed = connectionsNeeded(loadConfig({ WORKERS: '30' }))
-    const expected = `svc: WORKERS=30 and DATABASE_POOL_SIZE=10 need ${needed} database connections, the server has 197: `
+    const needed = connectionsNeeded(loadConfig({ WORKERS: '120' }))
+    const expected = `svc: WORKERS=120 and DATABASE_POOL_SIZE=10 need ${needed} database connections, the server has 997: `
     assert.ok(stderr.startsWith(expected), stderr)
     assert.equal(stderr.trim().split('\n').length, 1)
   })

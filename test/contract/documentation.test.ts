@@ -89,6 +89,7 @@ test('every page with a request is run by a test', () => {
   const runners = [
     'test/contract/documentation.test.ts',
     'test/gateway/documentation.test.ts',
+    'test/oauth/device.test.ts',
     'test/oauth/documentation.test.ts',
     'test/usage/documentation.test.ts',
     'test/webhooks/documentation.test.ts',
