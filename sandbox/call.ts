@@ -1,6 +1,7 @@
 // One request as a stand-in sees it, and what a stand-in is.
 
 import type { IncomingHttpHeaders } from 'node:http'
+import type { StoredResponses } from './openai/responses/store.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { makeLetters } from './random.ts'
 import type { Outcome, Reply } from './reply.ts'
@@ -21,6 +22,8 @@ export type Call = {
   body: Buffer
   cache: PromptCache
   retirements: Retirements
+  /** What OpenAI keeps of its responses. */
+  stored: StoredResponses
 }
 
 export type StandIn = {

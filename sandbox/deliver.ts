@@ -64,7 +64,7 @@ type Events = Extract<Reply, { type: 'events' }>
 async function sendFrames(reply: Events, directives: Directives, line: Line): Promise<Ending> {
   const accident = findAccident(directives, reply.frames)
   const frames = damage(reply.frames, directives).slice(0, accident?.after)
-  if (accident?.action === 'error') frames.push(reply.error)
+  if (accident?.action === 'error') frames.push(...reply.errors(frames.length))
   const complete = accident?.action !== 'cut' && accident?.action !== 'stall'
   const texts = layOut({ frames, layout: chooseLayout(reply, directives), complete }, directives)
   const pace_ms = directiveNumber(directives.pace, MAX_PACE_MS) ?? 0
@@ -112,7 +112,7 @@ function findAccident(directives: Directives, frames: readonly Frame[]): Acciden
     ['cut', directives.cut_after ?? directives.cut],
     ['end', directives.end_after],
     ['stall', directives.stall],
-    ['error', directives.error_mid_stream],
+    ['error', directives.error_mid_stream ?? directives.failed_mid_stream],
   ]
   const found = wanted.find(([, place]) => place !== undefined)
   if (found === undefined) return undefined

@@ -33,6 +33,7 @@ export const DIRECTIVES = [
   'end_after',
   'stall',
   'error_mid_stream',
+  'failed_mid_stream',
   'garbage',
   'empty_body',
   'crlf',

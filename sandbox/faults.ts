@@ -23,5 +23,6 @@ export type Fault = (typeof FAULTS)[number]
 export function findFault(directives: Directives, streamed: boolean): Fault | undefined {
   const possible = FAULTS.filter((name) => streamed || name !== 'unverified')
   const fault = possible.find((name) => directives[name] !== undefined)
-  return fault ?? (!streamed && directives.error_mid_stream !== undefined ? '500' : undefined)
+  const midway = directives.error_mid_stream ?? directives.failed_mid_stream
+  return fault ?? (!streamed && midway !== undefined ? '500' : undefined)
 }

@@ -9,7 +9,14 @@ export type Frame = { kind: string; event?: string; data: string }
 
 export type Reply =
   | { type: 'json'; status: number; headers: HeaderList; body: unknown }
-  | { type: 'events'; headers: HeaderList; layout: Layout; frames: readonly Frame[]; error: Frame }
+  | {
+      type: 'events'
+      headers: HeaderList
+      layout: Layout
+      frames: readonly Frame[]
+      /** What says that something went wrong, after so many of the frames. */
+      errors: (sent: number) => readonly Frame[]
+    }
   | { type: 'bytes'; status: number; headers: HeaderList; chunks: Iterable<Buffer> }
 
 /** Server-sent events with either line end, or one JSON array written piece by piece. */

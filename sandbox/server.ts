@@ -7,6 +7,7 @@ import { type Call, PROVIDERS, type Provider, type StandIn } from './call.ts'
 import { deliver, type Ending, type Line } from './deliver.ts'
 import { parseJson } from './json.ts'
 import { controlModels, MODEL_CONTROL_PATH } from './model-control.ts'
+import { createStoredResponses, type StoredResponses } from './openai/responses/store.ts'
 import { createPromptCache, type PromptCache } from './prompt-cache.ts'
 import { jsonReply, type Outcome, plainOutcome } from './reply.ts'
 import type { KnownModels, Retirements } from './retirement.ts'
@@ -40,6 +41,7 @@ type Shared = {
   stripe: StripeStandIn
   cache: PromptCache
   retirements: Retirements
+  stored: StoredResponses
   received: ReceivedRequest[]
   count: number
 }
@@ -50,7 +52,15 @@ export function createListener(
   retirements: Retirements,
 ) {
   const cache = createPromptCache()
-  const shared: Shared = { stand_ins, stripe, cache, retirements, received: [], count: 0 }
+  const shared: Shared = {
+    stand_ins,
+    stripe,
+    cache,
+    retirements,
+    stored: createStoredResponses(),
+    received: [],
+    count: 0,
+  }
   const server: Server = createServer((request, response) => {
     answer(request, response, shared).catch((error: unknown) => {
       // A mistake of the sandbox itself must not look like a fault that somebody asked for.
@@ -137,6 +147,7 @@ function makeCall({ request, url, provider, shared }: Arrival, body: Buffer | 't
     body: body === 'too_large' ? Buffer.alloc(0) : body,
     cache: shared.cache,
     retirements: shared.retirements,
+    stored: shared.stored,
   }
 }
 

@@ -3,11 +3,13 @@
 import { ANTHROPIC_FIELDS } from '../src/gateway/dialects/anthropic/fields.ts'
 import type { Fate, FieldRule, FieldTable } from '../src/gateway/dialects/field-rules.ts'
 import { OPENAI_FIELDS } from '../src/gateway/dialects/openai/fields.ts'
+import { RESPONSES_FIELDS } from '../src/gateway/dialects/responses/fields.ts'
 import { FAMILIES, type Family } from '../src/gateway/upstreams/model-family.ts'
 
 const TABLES: Readonly<Record<string, FieldTable>> = {
   openai: OPENAI_FIELDS,
   anthropic: ANTHROPIC_FIELDS,
+  responses: RESPONSES_FIELDS,
 }
 const WORDS: Readonly<Record<Fate, string>> = {
   relay: 'relayed',

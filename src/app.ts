@@ -17,6 +17,7 @@ import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
 import { audioRoutes } from './gateway/audio/routes.ts'
 import { playgroundRoutes } from './gateway/playground-routes.ts'
+import { responsesRoutes } from './gateway/responses-routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import { consoleRoutes } from './http/console-routes.ts'
 import { type Documentation, docsRoutes } from './http/docs-routes.ts'
@@ -103,6 +104,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   operatorRoutes(app, operatorParts(parts, account_parts.wakeMailSender))
   const gateway_parts = { ...parts, public_url, ledger: () => parts.call_ledger }
   gatewayRoutes(app, gateway_parts)
+  responsesRoutes(app, gateway_parts)
   audioRoutes(app, gateway_parts)
   playgroundRoutes(app, gateway_parts)
   options.addRoutes?.(app)

@@ -1,17 +1,23 @@
 // Makes every part once and hands them out: the only place where pools, clocks, caches and clients are made.
 
+import type { KeyObject } from 'node:crypto'
 import path from 'node:path'
 import { LastSeen } from './accounts/last-seen.ts'
 import type { KnownSession } from './accounts/sessions.ts'
+import type { Catalog } from './catalog/models.ts'
 import { openCatalog } from './catalog-settings.ts'
 import type { Config } from './config.ts'
 import { DELIVERIES_CHANNEL, EVENTS_CHANNEL, Wake } from './events/wake.ts'
 import { Uploads } from './gateway/audio/upload.ts'
+import type { Dialect } from './gateway/dialects/dialect.ts'
+import { createResponsesDialect } from './gateway/dialects/responses/dialect.ts'
+import { deriveKey, ReasoningSeal } from './gateway/dialects/responses/sealed-reasoning.ts'
 import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
 import { IdempotentCalls } from './gateway/idempotency/idempotent-calls.ts'
 import { ModelWatch } from './gateway/model-watch.ts'
 import { PriceLists } from './gateway/price-lists.ts'
 import { createElevenlabs, createProviders } from './gateway/providers.ts'
+import { ResponseItems } from './gateway/response-items/items.ts'
 import { RunningCalls } from './gateway/running-calls.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
 import { createLifecycle } from './http/lifecycle.ts'
@@ -69,6 +75,7 @@ export function compose(options: ComposeOptions) {
   const webhook_client = createWebhookClient({ allow_loopback: config.SVC_MODE !== 'live' })
   const dispatcher = new Dispatcher({ db, client: webhook_client, secret_box, clock, log, metrics })
   const event_wake = new Wake(db, EVENTS_CHANNEL)
+  const kept_days = config.RESPONSE_ITEMS_DAYS
   const limits = composeLimits(config, log, metrics)
   const credentials = composeCredentials(options, { db: feed_db, metrics, others: [dispatcher] })
   return {
@@ -81,6 +88,7 @@ export function compose(options: ComposeOptions) {
     feed_db,
     ...credentials,
     ...composeModels(config, clock, http_client),
+    response_items: new ResponseItems({ db, clock, log, metrics, kept_days }),
     http_client,
     webhook_client,
     secret_box,
@@ -138,12 +146,35 @@ function composeCalls({ config, log, database_url }: ComposeOptions, parts: Call
 }
 
 function composeModels(config: Config, clock: Clock, http_client: HttpClient) {
+  const catalog = openCatalog(config, clock)
   return {
-    catalog: openCatalog(config, clock),
+    catalog,
+    responses_dialect: composeResponses(config, clock, catalog),
     upstreams: createProviders(config, http_client),
     elevenlabs: createElevenlabs(config, http_client),
     model_watch: new ModelWatch(),
   }
+}
+
+function composeResponses(config: Config, clock: Clock, catalog: Catalog): Dialect {
+  const readKeys = () => readSecretKeys(config)
+  let id_secret: KeyObject | undefined
+  return createResponsesDialect({
+    reasoning: new ReasoningSeal(readKeys),
+    clock,
+    // When it is first needed, as all keys are.
+    get id_secret() {
+      const [first] = id_secret ? [] : readKeys()
+      if (first) id_secret = deriveKey(first.key, 'response ids')
+      if (!id_secret) throw new Error('there is no key to make ids with: set SECRETS_KEY')
+      return id_secret
+    },
+    findModel(name) {
+      const model = catalog.find(name)
+      return model?.kind === 'chat' ? model : undefined
+    },
+    keeps_items: config.RESPONSE_ITEMS_DAYS > 0,
+  })
 }
 
 function composeMailer(config: Config): Mailer {

@@ -13,6 +13,7 @@ import type { Parts } from './compose.ts'
 import { accessEnder } from './end-access.ts'
 import { forgetResultsJob } from './gateway/idempotency/jobs.ts'
 import { modelWatchJob } from './gateway/model-watch.ts'
+import { responseItemsJob } from './gateway/response-items/jobs.ts'
 import { lastUsedJob } from './keys/last-used.ts'
 import { oauthJobs } from './oauth/jobs.ts'
 import { linkUsesJob } from './oauth/link-uses.ts'
@@ -60,6 +61,7 @@ export function jobsOf(parts: Parts, wakeMailSender: () => void): Job[] {
           ...payoutJobs(parts),
           modelWatchJob(parts),
           forgetResultsJob(parts),
+          responseItemsJob(parts),
           ...usageJobs({ ...parts, wakeMailSender }),
         ]),
   ]

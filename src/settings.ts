@@ -133,6 +133,12 @@ export const SETTINGS = {
     max: 3650,
     doc: 'Days without a use after which a hosted link ends.',
   }),
+  RESPONSE_ITEMS_DAYS: integer({
+    fallback: 7,
+    min: 0,
+    max: 30,
+    doc: 'Days for which clients of POST /v1/responses can refer to what a model answered, unless they say `store: false`. 0: nothing is kept.',
+  }),
   STEP_UP: optionalChoice(['always', 'with_second_factor'] as const, {
     doc: 'Whose sessions must show again who they are, after 15 minutes, before what could cost dearly: of every account, or of those with a second factor. Default: always in live mode, with_second_factor in sandbox mode.',
   }),

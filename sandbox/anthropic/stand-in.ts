@@ -206,7 +206,7 @@ function streamReply(call: Call, message: Message): Reply {
     headers: { ...anthropicHeaders(call), 'cache-control': 'no-cache' },
     layout: 'sse',
     frames: messageFrames(message),
-    error: streamErrorFrame(),
+    errors: () => [streamErrorFrame()],
   }
 }
 

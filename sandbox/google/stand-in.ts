@@ -215,7 +215,7 @@ function streamReply(call: Call, generation: Generation, blocked: boolean): Repl
     headers: { ...others, 'content-type': events ? 'text/event-stream' : (json ?? '') },
     layout: events ? 'sse_crlf' : 'json_array',
     frames: blocked ? [refusal] : generationFrames(generation),
-    error: streamErrorFrame(),
+    errors: () => [streamErrorFrame()],
   }
 }
 

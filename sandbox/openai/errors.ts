@@ -79,6 +79,14 @@ export function unknownModel(model: string): OpenaiError {
   }
 }
 
+export const ONLY_IN_RESPONSES: OpenaiError = {
+  status: 404,
+  type: 'invalid_request_error',
+  code: null,
+  param: 'model',
+  message: 'This model is only supported in v1/responses and not in v1/chat/completions.',
+}
+
 export const SERVER_ERROR: OpenaiError = {
   status: 500,
   type: 'server_error',
@@ -134,6 +142,17 @@ export function openaiFault(fault: Fault, model: string, directives: Directives)
         'unsupported_value',
       )
   }
+}
+
+/** The Responses API has its own words for a prompt that does not fit. */
+export function responsesFault(fault: Fault, model: string, directives: Directives): OpenaiError {
+  return fault === 'too_long' ? inputOverflow() : openaiFault(fault, model, directives)
+}
+
+export function inputOverflow(): OpenaiError {
+  const message =
+    'Your input exceeds the context window of this model. Please adjust your input and try again.'
+  return badRequest(message, 'input', 'context_length_exceeded')
 }
 
 export function promptTooLong(limit_tokens: number, used_tokens: number): OpenaiError {

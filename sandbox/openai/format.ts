@@ -35,13 +35,20 @@ function checkSchemaFormat(wanted: JsonObject): OpenaiError | undefined {
   }
   const place = wanted['strict'] === true ? findLooseObject(wanted['schema'], []) : undefined
   if (place === undefined) return undefined
-  const context = `(${place.map((step) => `'${step}'`).join(', ')})`
-  const message = `Invalid schema for response_format '${textOf(wanted['name'])}': In context=${context}, every object needs 'additionalProperties' false and all its properties in 'required'.`
+  const message = looseSchema(`response_format '${textOf(wanted['name'])}'`, place)
   return badRequest(message, 'response_format', null)
 }
 
+export function looseSchema(owner: string, place: readonly string[]): string {
+  const context = `(${place.map((step) => `'${step}'`).join(', ')})`
+  return `Invalid schema for ${owner}: In context=${context}, every object needs 'additionalProperties' false and all its properties in 'required'.`
+}
+
 /** Strict mode wants closed objects with everything required; the path of the first that is not. */
-function findLooseObject(schema: unknown, path: readonly string[]): readonly string[] | undefined {
+export function findLooseObject(
+  schema: unknown,
+  path: readonly string[],
+): readonly string[] | undefined {
   if (path.length > 24) return undefined
   if (Array.isArray(schema)) {
     return schema.map((part, at) => findLooseObject(part, [...path, String(at)])).find(Boolean)

@@ -16,15 +16,26 @@ export type OpenaiModel = {
   json: 'none' | 'object' | 'schema'
   caches: boolean
   reports_cache_writes: boolean
-  /** Whether function tools may come with a reasoning effort other than none. */
-  functions_with_effort: boolean
+  /** The effort of a request that names none. */
+  default_effort: string
+  /** Whether chat completions serve it; every model is served by the Responses API. */
+  in_chat: boolean
+  /**
+   * When chat completions take function tools: always; unless an effort other than none was sent; or
+   * only beside the effort none. The Responses API takes them always.
+   */
+  chat_functions: 'always' | 'unless_effort' | 'effort_none'
+  /** Whether the messages of a response say which phase of the answer they are. */
+  tells_phase: boolean
   /** Whether predicted outputs are taken. */
   predicts: boolean
   /** Tokens of an image: at low detail, and at any other. */
   image_tokens: readonly [low: number, high: number]
 }
 
-const CHAT: Omit<OpenaiModel, 'id' | 'snapshot' | 'created'> = {
+type Family = Omit<OpenaiModel, 'id' | 'snapshot' | 'created'>
+
+const CHAT: Family = {
   input_tokens: 128_000,
   context_tokens: 128_000,
   output_tokens: 16_384,
@@ -33,27 +44,37 @@ const CHAT: Omit<OpenaiModel, 'id' | 'snapshot' | 'created'> = {
   json: 'schema',
   caches: true,
   reports_cache_writes: false,
-  functions_with_effort: true,
+  default_effort: 'medium',
+  in_chat: true,
+  chat_functions: 'always',
+  tells_phase: false,
   predicts: false,
   image_tokens: [85, 765],
 }
-const REASONING = {
+const REASONING: Family = {
   ...CHAT,
   input_tokens: 272_000,
   context_tokens: 400_000,
   output_tokens: 128_000,
   efforts: ['minimal', 'low', 'medium', 'high'],
 }
-const LATER = {
+const LATER: Family = {
   ...REASONING,
   // The window is published; that the rest of it is for the prompt follows from the output limit.
   input_tokens: 922_000,
   context_tokens: 1_050_000,
   efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
   reports_cache_writes: true,
-  functions_with_effort: false,
+  chat_functions: 'effort_none',
+  tells_phase: true,
 }
-const OLD = { ...CHAT, output_tokens: 4_096, caches: false }
+const EARLIER: Family = {
+  ...LATER,
+  efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
+  reports_cache_writes: false,
+  chat_functions: 'unless_effort',
+}
+const OLD: Family = { ...CHAT, output_tokens: 4_096, caches: false }
 
 export const OPENAI_MODELS: readonly OpenaiModel[] = [
   {
@@ -100,8 +121,35 @@ export const OPENAI_MODELS: readonly OpenaiModel[] = [
   },
   { ...REASONING, id: 'gpt-5', snapshot: 'gpt-5-2025-08-07', created: 1_754_425_777 },
   { ...REASONING, id: 'gpt-5-mini', snapshot: 'gpt-5-mini-2025-08-07', created: 1_754_425_928 },
+  {
+    ...REASONING,
+    id: 'gpt-5-codex',
+    snapshot: 'gpt-5-codex',
+    created: 1_757_527_818,
+    efforts: ['low', 'medium', 'high'],
+    in_chat: false,
+  },
+  {
+    ...REASONING,
+    id: 'gpt-5-pro',
+    snapshot: 'gpt-5-pro-2025-10-06',
+    created: 1_759_469_822,
+    output_tokens: 272_000,
+    efforts: ['high'],
+    default_effort: 'high',
+    in_chat: false,
+  },
+  {
+    ...EARLIER,
+    id: 'gpt-5.4',
+    snapshot: 'gpt-5.4-2026-03-05',
+    created: 1_772_000_000,
+    default_effort: 'none',
+  },
+  { ...EARLIER, id: 'gpt-5.5', snapshot: 'gpt-5.5-2026-04-23', created: 1_776_000_000 },
   { ...LATER, id: 'gpt-5.6-sol', snapshot: 'gpt-5.6-sol', created: 1_780_000_000 },
   { ...LATER, id: 'gpt-5.6-terra', snapshot: 'gpt-5.6-terra', created: 1_780_000_000 },
+  { ...LATER, id: 'gpt-5.6-luna', snapshot: 'gpt-5.6-luna', created: 1_780_000_000 },
   { ...LATER, id: 'gpt-6-luna', snapshot: 'gpt-6-luna', created: 1_790_000_000 },
 ]
 

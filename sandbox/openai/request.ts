@@ -1,24 +1,20 @@
 // Checks the fields of a chat request as strictly as OpenAI does: unknown names, types, ranges, and
 // what a model family does not take. Messages are messages.ts.
 
-import {
-  isAbsent,
-  isObject,
-  type JsonObject,
-  listOf,
-  numberOf,
-  objectOf,
-  textOf,
-  wordList,
-} from '../json.ts'
+import { isAbsent, type JsonObject, listOf, numberOf, objectOf, textOf, wordList } from '../json.ts'
 import { badRequest, type OpenaiError } from './errors.ts'
+import {
+  checkValue,
+  type Kind,
+  missingParameter,
+  quoteAll,
+  unknownParameter,
+} from './field-rules.ts'
 import { checkFormat } from './format.ts'
 import { checkFunctions, usesFunctions } from './functions.ts'
 import type { OpenaiModel } from './models.ts'
 import { checkPrediction } from './prediction.ts'
 import { checkTools } from './tools.ts'
-
-type Kind = 'a string' | 'an integer' | 'a decimal' | 'a boolean' | 'an array' | 'an object' | 'any'
 
 const FIELDS: Readonly<Record<string, Kind>> = {
   model: 'a string',
@@ -82,20 +78,14 @@ const NOT_FOR_REASONING = wordList(`
 export function checkFields(body: JsonObject): OpenaiError | undefined {
   for (const [name, value] of Object.entries(body)) {
     const kind = FIELDS[name]
-    if (kind === undefined) {
-      return badRequest(`Unknown parameter: '${name}'.`, name, 'unknown_parameter')
-    }
-    const error = isAbsent(value) ? undefined : checkValue(name, kind, value)
+    if (kind === undefined) return unknownParameter(name)
+    const error = checkValue(name, value, { kind, choices: CHOICES[name], range: RANGES[name] })
     if (error !== undefined) return error
   }
   if (textOf(body['model']) === '') {
     return badRequest('you must provide a model parameter', null, null)
   }
-  if (isAbsent(body['messages'])) {
-    const message = "Missing required parameter: 'messages'."
-    return badRequest(message, 'messages', 'missing_required_parameter')
-  }
-  return undefined
+  return isAbsent(body['messages']) ? missingParameter('messages') : undefined
 }
 
 export function checkModelFields(body: JsonObject, model: OpenaiModel): OpenaiError | undefined {
@@ -110,63 +100,6 @@ export function checkModelFields(body: JsonObject, model: OpenaiModel): OpenaiEr
     checkFormat(body, model) ??
     checkStreamOptions(body)
   )
-}
-
-function checkValue(name: string, kind: Kind, value: unknown): OpenaiError | undefined {
-  if (kind !== 'any' && !fits(kind, value)) {
-    const message = `Invalid type for '${name}': expected ${kind}, but got ${describe(value)} instead.`
-    return badRequest(message, name, 'invalid_type')
-  }
-  const choices = CHOICES[name]
-  if (choices !== undefined && !choices.includes(textOf(value))) {
-    const message = `Invalid value: '${textOf(value)}'. Supported values are: ${quoteAll(choices)}.`
-    return badRequest(message, name, 'invalid_value')
-  }
-  const range = RANGES[name]
-  return range === undefined ? undefined : checkRange(name, Number(value), range)
-}
-
-function checkRange(
-  name: string,
-  value: number,
-  [least, most]: readonly [number, number],
-): OpenaiError | undefined {
-  if (value >= least && value <= most) return undefined
-  const number = FIELDS[name] === 'an integer' ? 'integer' : 'decimal'
-  const low = value < least
-  const [side, sign, limit] = low ? ['below minimum', '>=', least] : ['above maximum', '<=', most]
-  const message = `Invalid '${name}': ${number} ${side} value. Expected a value ${sign} ${limit}, but got ${value} instead.`
-  return badRequest(message, name, `${number}_${low ? 'below_min' : 'above_max'}_value`)
-}
-
-function fits(kind: Kind, value: unknown): boolean {
-  switch (kind) {
-    case 'a string':
-      return typeof value === 'string'
-    case 'an integer':
-      return Number.isInteger(value)
-    case 'a decimal':
-      return typeof value === 'number'
-    case 'a boolean':
-      return typeof value === 'boolean'
-    case 'an array':
-      return Array.isArray(value)
-    case 'an object':
-      return isObject(value)
-    case 'any':
-      return true
-  }
-}
-
-function describe(value: unknown): string {
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal'
-  return isObject(value) ? 'an object' : `a ${typeof value}`
-}
-
-function quoteAll(values: readonly string[]): string {
-  const quoted = values.map((value) => `'${value}'`)
-  return `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`
 }
 
 function checkReasoningFields(body: JsonObject, model: OpenaiModel): OpenaiError | undefined {
@@ -187,11 +120,13 @@ function checkReasoningFields(body: JsonObject, model: OpenaiModel): OpenaiError
   return badRequest(message, 'reasoning_effort', 'unsupported_value')
 }
 
-/** The newest models take functions here only when they do not reason, and they do by default. */
+/** The newer models take functions here only when they do not reason, and the newest reason by default. */
 function checkFunctionEffort(body: JsonObject, model: OpenaiModel): OpenaiError | undefined {
   const tools = listOf(body['tools']).map(objectOf)
   const offered = usesFunctions(body) || tools.some((tool) => tool['type'] === 'function')
-  if (model.functions_with_effort || !offered || body['reasoning_effort'] === 'none') {
+  if (!offered || model.chat_functions === 'always') return undefined
+  const effort = body['reasoning_effort']
+  if (effort === 'none' || (isAbsent(effort) && model.chat_functions === 'unless_effort')) {
     return undefined
   }
   const message = `Function tools with reasoning_effort are not supported for ${model.id} in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.`

@@ -12,7 +12,7 @@ const WEATHER = {
 }
 const TOOL = { type: 'function', function: WEATHER }
 const SHELL = { type: 'custom', custom: { name: 'shell', description: 'Runs a command' } }
-const SUCCESSORS = ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-6-luna']
+const SUCCESSORS = ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-6-luna']
 let sandbox: Sandbox
 
 before(async () => {
@@ -248,4 +248,25 @@ test('an end that nobody has heard of comes without words', async () => {
   assert.equal(dig(body, 'choices.0.finish_reason'), 'mystery')
   assert.equal(dig(body, 'choices.0.message.content'), '')
   assert.equal(listOf(dig(body, 'choices.0.message.tool_calls')).length, 0)
+})
+
+test('gpt-5.4 and gpt-5.5 take functions unless an effort is sent with them', async () => {
+  for (const model of ['gpt-5.4', 'gpt-5.5']) {
+    const free = await chat('Go [[sandbox:tool]]', { model, tools: [TOOL] })
+    assert.equal(free.status, 200, free.text)
+    const none = await chat('Go', { model, tools: [TOOL], reasoning_effort: 'none' })
+    assert.equal(none.status, 200, none.text)
+    const error = await refusal('Go', { model, tools: [TOOL], reasoning_effort: 'low' })
+    assert.equal(dig(error, 'param'), 'reasoning_effort')
+    assert.match(digText(error, 'message'), /use \/v1\/responses/)
+  }
+})
+
+test('a model of the Responses API alone is not found in chat completions', async () => {
+  for (const model of ['gpt-5-codex', 'gpt-5-pro']) {
+    const { status, body } = await chat('Hello', { model })
+    assert.equal(status, 404)
+    assert.equal(dig(body, 'error.param'), 'model')
+    assert.match(digText(body, 'error.message'), /only supported in v1\/responses/)
+  }
 })

@@ -2,7 +2,7 @@
 
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
-import { AUDIO_KINDS, type ChatModel, type Model, type UpstreamModel } from './models.ts'
+import { AUDIO_KINDS, CHAT_APIS, type ChatModel, type Model, type UpstreamModel } from './models.ts'
 
 /** A million credits a token: beyond it somebody counted zeros wrong. */
 const PRICE_MAX = 1_000_000_000_000
@@ -38,6 +38,7 @@ const Names = {
 
 const Upstream = {
   upstream_id: Type.String({ pattern: UPSTREAM_PATTERN }),
+  api: Type.Optional(Type.Enum([...CHAT_APIS])),
   prices: Prices,
   long_prompt: Type.Optional(Type.Object({ above_tokens: Tokens, prices: Prices }, STRICT)),
   context_window: Tokens,
@@ -129,10 +130,19 @@ function describeFault(fault: ErrorObject | undefined): string {
 function toChatModel(entry: Static<typeof ChatEntry>): ChatModel {
   const { successor, ...rest } = entry
   requireDay('retires_on', entry.retires_on)
+  requireOwnApi(entry)
   return {
     ...toUpstreamModel(rest),
     ...(successor && { successor: toUpstreamModel(successor, 'successor.') }),
   }
+}
+
+/** Only OpenAI has two interfaces. */
+function requireOwnApi({ provider, api, successor }: Static<typeof ChatEntry>): void {
+  if (provider === 'openai') return
+  if (api === 'responses') throw new FieldFault('api must be "chat": only OpenAI has another')
+  if (successor?.api !== 'responses') return
+  throw new FieldFault('successor.api must be "chat": only OpenAI has another')
 }
 
 /** The schema lets the 31st of any month pass. */

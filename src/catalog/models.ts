@@ -15,10 +15,15 @@ export type TokenPrices = {
   audio_input?: bigint
 }
 
+export const CHAT_APIS = ['chat', 'responses'] as const
+export type ChatApi = (typeof CHAT_APIS)[number]
+
 /** What is called upstream: at which price, within which limits. */
 export type UpstreamModel = {
   /** What is sent to the provider. */
   upstream_id: string
+  /** Of OpenAI's models: the interface that they are asked through; chat completions unless it says otherwise. */
+  api?: ChatApi
   prices: TokenPrices
   /** For prompts above a size the whole request costs more. */
   long_prompt?: { above_tokens: number; prices: TokenPrices }

@@ -10,7 +10,10 @@ const PRICE_UNIT = 1_000_000n
 const BASIS_POINTS = 10_000n
 const MS_PER_HOUR = 3_600_000n
 
-/** Less output than this is of no use to anyone: a wallet that cannot cover it is refused instead. */
+/**
+ * Less output than this is of no use to anyone: a wallet that cannot cover it is refused instead. It is also the least
+ * that OpenAI's Responses API can be limited to.
+ */
 export const OUTPUT_TOKENS_MIN = 16
 
 /** Disjoint counts. */

@@ -18,7 +18,9 @@ const CAPABILITIES = {
 }
 
 /** CHECK: OpenAI's limits are those of a third-party list of August 2026; the longest prompt is the window less the output. */
-const OPENAI_LIMITS = {
+const OPENAI_MODEL = {
+  // Chat completions refuse them functions unless they do not reason.
+  api: 'responses',
   context_window: 1_050_000,
   max_input_tokens: 922_000,
   max_output_tokens: 128_000,
@@ -35,7 +37,7 @@ const OPENAI_LONG_ABOVE = 272_000
 // CHECK: third-party list of August 2026; reports of October name 4 and 20 dollars instead of 5 and 30.
 const GPT_5_6_SOL: UpstreamModel = {
   upstream_id: 'gpt-5.6-sol',
-  ...OPENAI_LIMITS,
+  ...OPENAI_MODEL,
   ...openaiPrices({
     input: 5_000_000n,
     cache_read: 500_000n,
@@ -47,7 +49,7 @@ const GPT_5_6_SOL: UpstreamModel = {
 // CHECK: third-party list of August 2026; dearer in reports of June.
 const GPT_5_6_TERRA: UpstreamModel = {
   upstream_id: 'gpt-5.6-terra',
-  ...OPENAI_LIMITS,
+  ...OPENAI_MODEL,
   ...openaiPrices({
     input: 2_000_000n,
     cache_read: 200_000n,
@@ -59,7 +61,7 @@ const GPT_5_6_TERRA: UpstreamModel = {
 // CHECK: prices are third-party reports of October 2026; limits and the long prompt are taken over from GPT-5.6.
 const GPT_6_LUNA: UpstreamModel = {
   upstream_id: 'gpt-6-luna',
-  ...OPENAI_LIMITS,
+  ...OPENAI_MODEL,
   ...openaiPrices({
     input: 100_000n,
     cache_read: 10_000n,

@@ -117,6 +117,45 @@ const MESSAGE_REPLY: Schema = {
   },
 }
 
+const RESPONSE_REPLY: Schema = {
+  type: 'object',
+  required: ['id', 'object', 'created_at', 'status', 'model', 'output', 'usage', 'svc'],
+  description: 'As OpenAI documents it: `instructions`, `tools` and others are repeated too.',
+  properties: {
+    id: { type: 'string', examples: ['resp_5RAbW1qDz0Jc8nYt4Lk7Xs2Vp9'] },
+    object: { type: 'string', const: 'response' },
+    created_at: { type: 'integer', description: 'Unix seconds.', examples: [1_794_744_000] },
+    status: { type: 'string', enum: ['completed', 'incomplete'], examples: ['completed'] },
+    model: { type: 'string', examples: ['gpt-4o-mini'] },
+    output: {
+      type: 'array',
+      items: {
+        type: 'object',
+        description: 'A `message`, `reasoning`, `function_call` or `custom_tool_call`.',
+        required: ['id', 'type'],
+        properties: {
+          id: { type: 'string', examples: ['msg_5RAbW1qDz0Jc8nYt4Lk7Xs2Vp9'] },
+          type: { type: 'string', examples: ['message'] },
+        },
+      },
+    },
+    usage: {
+      type: 'object',
+      required: ['input_tokens', 'output_tokens', 'total_tokens'],
+      properties: { input_tokens: COUNT, output_tokens: COUNT, total_tokens: COUNT },
+    },
+    svc: SVC_SCHEMA,
+  },
+}
+
+const RESPONSE_STREAM = `event: response.output_text.delta
+data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_5RAbW1qDz0Jc8nYt4Lk7Xs2Vp9","output_index":0,"content_index":0,"delta":"Hello!","logprobs":[]}
+
+event: response.completed
+data: {"type":"response.completed","sequence_number":8,"response":{"id":"resp_5RAbW1qDz0Jc8nYt4Lk7Xs2Vp9","object":"response","status":"completed","svc":{"credits_used":750,"balance_before":1000000,"balance_after":999250,"billing_mode":"developer"}}}
+
+`
+
 const CHAT_STREAM = `data: {"id":"chatcmpl-9f2c","object":"chat.completion.chunk","created":1794744000,"model":"gpt-4o-mini","choices":[{"index":0,"delta":{"content":"Hello!"},"finish_reason":null}]}
 
 data: [DONE]
@@ -163,6 +202,17 @@ export const MESSAGES_DOCUMENTS: Documents = {
     'text/event-stream': eventStream(
       'With `stream: true`: Anthropic’s events, and `svc_usage` as the last one.',
       MESSAGE_STREAM,
+    ),
+  },
+}
+
+export const RESPONSES_DOCUMENTS: Documents = {
+  ...SHARED,
+  reply: {
+    'application/json': { schema: RESPONSE_REPLY },
+    'text/event-stream': eventStream(
+      'With `stream: true`: OpenAI’s events; the last one’s `response` carries `svc`.',
+      RESPONSE_STREAM,
     ),
   },
 }

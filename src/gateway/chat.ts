@@ -6,7 +6,13 @@ import type { EventStream } from '../http/event-stream.ts'
 import { ApiError } from '../platform/errors.ts'
 import { CallLifetime } from './call-lifetime.ts'
 import type { ChatEvent } from './dialects/chat-types.ts'
-import type { DialectStream, SvcNumbers } from './dialects/dialect.ts'
+import {
+  type DialectStream,
+  ERROR_DIALECTS,
+  type SvcNumbers,
+  type WholeAnswer,
+} from './dialects/dialect.ts'
+import type { OutputItem } from './dialects/responses/terms.ts'
 import { noteFailure, placeOrNote } from './failures.ts'
 import { HoldGrowth } from './hold-growth.ts'
 import type { ChatCall, ChatParts, Order } from './order.ts'
@@ -31,7 +37,9 @@ export async function completeChat(
     for (let read = await answer.read(); read; read = await answer.read()) frames.push(...read)
     const svc = await conclude(parts, { call, order, outcome: answer.conclude() })
     if (svc instanceof ApiError) throw svc
-    return presentReply({ call, order, answer }, frames, svc)
+    const said = { call, order, answer }
+    await keepItems(parts, call, () => call.dialect.itemsOf?.(wholeAnswer(said, frames)))
+    return presentReply(said, frames, svc)
   } finally {
     lifetime.close()
   }
@@ -78,10 +86,12 @@ async function sendStream(
 ): Promise<void> {
   const { include_usage, style } = call.request
   const writer = call.dialect.openStream({
+    call_id: call.id,
     model: order.model.name,
     created: order.placed_at,
     include_usage,
     style,
+    credits_limit: order.credits_limit,
     estimatePrompt: () => promptTokens(call.request, order.model, 'close'),
   })
   client.start()
@@ -103,6 +113,7 @@ async function sendStream(
     const end = cut_usage ? writer.reachLimit(cut_usage) : ''
     const fault = svc instanceof ApiError ? svc : answer.fault
     const is_whole = svc !== undefined && !(svc instanceof ApiError)
+    if (is_whole) await keepItems(parts, call, () => writer.items?.())
     await call.claim?.keepStream(order.placed_at, { end: is_whole ? svc : fault, cut_usage })
     await client.write(
       is_whole ? end + writer.finish(svc) : describeFault(parts, call, { writer, fault }),
@@ -152,23 +163,44 @@ async function conclude(
   }
 }
 
+/** Once it is paid for and before its last words: whoever sees an id can refer to it. */
+async function keepItems(
+  { response_items }: ChatParts,
+  { request, payer }: ChatCall,
+  present: () => readonly OutputItem[] | undefined,
+): Promise<void> {
+  if (request.style?.responses?.stores_items) await response_items.keep(payer, present)
+}
+
+type Answered = { call: ChatCall; order: Order; answer: ProviderAnswer }
+
 function presentReply(
-  { call, order, answer }: { call: ChatCall; order: Order; answer: ProviderAnswer },
+  answered: Answered,
   frames: readonly UpstreamFrame[],
   svc: SvcNumbers,
 ): string {
-  const { dialect, request } = call
-  const model = order.model.name
-  const [only] = frames
+  const { dialect } = answered.call
   try {
-    if (only && !order.stream && order.prepared.relays) {
-      return dialect.relayReply(only.data, model, svc)
-    }
-    const events = eventsOf(frames, answer)
-    const { style } = request
-    return dialect.formatReply({ model, created: order.placed_at, events, style, svc })
+    const whole = { ...wholeAnswer(answered, frames), svc }
+    const { relayed } = whole
+    return relayed === undefined ? dialect.formatReply(whole) : dialect.relayReply(relayed, whole)
   } catch (error) {
     throw withoutRetry(error)
+  }
+}
+
+function wholeAnswer(
+  { call, order, answer }: Answered,
+  frames: readonly UpstreamFrame[],
+): Omit<WholeAnswer, 'svc'> {
+  return {
+    call_id: call.id,
+    model: order.model.name,
+    created: order.placed_at,
+    events: eventsOf(frames, answer),
+    style: call.request.style,
+    credits_limit: order.credits_limit || answer.cut_usage !== undefined,
+    relayed: order.prepared.relays && !order.stream ? frames[0]?.data : undefined,
   }
 }
 
@@ -204,6 +236,10 @@ function describeFault(
 ): string {
   if (!fault) return ''
   return writer.fail(
-    renderError(fault, { dialect: dialect.name, request_id, public_url: parts.public_url }),
+    renderError(fault, {
+      dialect: ERROR_DIALECTS[dialect.name],
+      request_id,
+      public_url: parts.public_url,
+    }),
   )
 }

@@ -21,16 +21,15 @@ import { outputLimit } from './output-limit.ts'
 import type { Plan } from './plan.ts'
 import type { PriceLists } from './price-lists.ts'
 import { promptTokens } from './prompt-size.ts'
+import type { ResponseItems } from './response-items/items.ts'
 import type { RunningCall } from './running-calls.ts'
 import type { Upstream, UpstreamAddress } from './upstreams/contract.ts'
+import type { UpstreamName } from './upstreams/registry.ts'
 
 export type ChatParts = {
   catalog: Catalog
   ledger: () => CallLedger
-  upstreams: Record<
-    ChatModel['provider'],
-    { upstream: Upstream; address: UpstreamAddress | undefined }
-  >
+  upstreams: Record<UpstreamName, { upstream: Upstream; address: UpstreamAddress | undefined }>
   clock: Clock
   log: Log
   metrics: Metrics
@@ -39,6 +38,7 @@ export type ChatParts = {
   growth: { wait_ms: number }
   price_lists: PriceLists
   failed_calls: FailedCalls
+  response_items: ResponseItems
   public_url: string
 }
 
@@ -71,6 +71,8 @@ export type Order = Plan & {
   max_output_tokens: number
   /** Whether the provider is told: not where its own limit is the same. */
   sends_limit: boolean
+  /** Whether the credits allow less than was asked for. */
+  credits_limit: boolean
   placed_at: Date
 }
 
@@ -109,6 +111,7 @@ export async function placeOrder(parts: ChatParts, call: ChatCall): Promise<Orde
     stream: request.stream || grows,
     max_output_tokens,
     sends_limit: limit.send || max_output_tokens < wanted_tokens,
+    credits_limit: max_output_tokens < wanted_tokens,
     placed_at,
   }
 }

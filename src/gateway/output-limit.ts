@@ -2,7 +2,9 @@
 // has room for. Providers refuse a call whose prompt and limit together are larger than the window.
 
 import type { ChatModel } from '../catalog/models.ts'
+import { OUTPUT_TOKENS_MIN } from '../catalog/pricing.ts'
 import { type Prompt, promptTokens } from './prompt-size.ts'
+import { upstreamOf } from './upstreams/registry.ts'
 
 /** What the close count of a prompt may be too low by, in the worst of the languages that it was fitted to. */
 const MARGIN_PERCENT: Record<ChatModel['provider'], number> = {
@@ -31,12 +33,20 @@ export function outputLimit(
 ): OutputLimit {
   const { max_output_tokens: asked } = request
   const { max_output_tokens: most, context_window: window } = model
-  if (asked !== undefined) return { max_output_tokens: Math.min(asked, most), send: true }
+  if (asked !== undefined) {
+    const least = Math.max(asked, leastOf(model))
+    return { max_output_tokens: Math.min(least, most), send: true }
+  }
   if (!sharesWindow(model) || prompt_tokens + most <= window) {
     return { max_output_tokens: most, send: !keepsToItsLimit(model) }
   }
   const room = roomFor(promptTokens(request, model, 'close'), model)
   return { max_output_tokens: Math.min(room, most), send: true }
+}
+
+/** A smaller limit is refused, by an interface that clients of other formats do not know that they are asking. */
+function leastOf(model: ChatModel): number {
+  return upstreamOf(model) === 'openai-responses' ? OUTPUT_TOKENS_MIN : 1
 }
 
 /** Where the prompt has a limit of its own, that limit leaves room for the longest answer. */

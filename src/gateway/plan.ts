@@ -10,6 +10,7 @@ import type { Dialect } from './dialects/dialect.ts'
 import { judgeFields } from './dialects/field-rules.ts'
 import type { ChatParts } from './order.ts'
 import type { PreparedCall, Upstream, UpstreamAddress } from './upstreams/contract.ts'
+import { upstreamOf } from './upstreams/registry.ts'
 
 /** A header is short, and a body has as many fields as its sender likes. */
 const IGNORED_MAX = 20
@@ -30,7 +31,7 @@ export function planCall(
   { dialect, request, payer }: { dialect: Dialect; request: ChatRequest; payer: Payer },
 ): Plan {
   const model = requireChatModel(parts.catalog, request.model)
-  const { upstream, address } = parts.upstreams[model.provider]
+  const { upstream, address } = parts.upstreams[upstreamOf(model)]
   const { relayed, ignored } = judgeFields(dialect.fields, request.original.body, model)
   const end_user = payer.billing_mode === 'user' ? payer.account_id : undefined
   const prepared = upstream.prepare({ request, model, relayed, end_user })
@@ -42,7 +43,7 @@ export function planCall(
     upstream,
     address,
     prepared,
-    ignored: nameable([...ignored, ...prepared.ignored]),
+    ignored: nameable([...ignored, ...(request.ignored ?? []), ...prepared.ignored]),
   }
 }
 

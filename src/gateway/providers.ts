@@ -4,7 +4,7 @@ import type { ChatModel } from '../catalog/models.ts'
 import type { HttpClient } from '../platform/http-client.ts'
 import type { ChatParts } from './order.ts'
 import { Elevenlabs } from './upstreams/elevenlabs/elevenlabs.ts'
-import { PROFILES } from './upstreams/registry.ts'
+import { PROFILES, type UpstreamName } from './upstreams/registry.ts'
 import { createUpstream } from './upstreams/upstream.ts'
 
 type ChatProvider = ChatModel['provider']
@@ -34,7 +34,7 @@ export function createProviders(
     idle_ms: config.PROVIDER_IDLE_TIMEOUT_MS,
   }
   const provider = (
-    name: ChatProvider,
+    name: UpstreamName,
     api_key: string | undefined,
     base_url: string | undefined,
   ) => {
@@ -49,6 +49,7 @@ export function createProviders(
   }
   return {
     openai: provider('openai', config.OPENAI_API_KEY, config.OPENAI_BASE_URL),
+    'openai-responses': provider('openai-responses', config.OPENAI_API_KEY, config.OPENAI_BASE_URL),
     anthropic: provider('anthropic', config.ANTHROPIC_API_KEY, config.ANTHROPIC_BASE_URL),
     google: provider('google', config.GOOGLE_API_KEY, config.GOOGLE_BASE_URL),
   }

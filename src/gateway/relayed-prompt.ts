@@ -4,12 +4,13 @@
 import type { ChatModel } from '../catalog/models.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import { type JsonRecord, listOf, recordOf } from './upstreams/json-values.ts'
+import { upstreamOf } from './upstreams/registry.ts'
 
 export function isRelayed(
   original: ChatRequest['original'] | undefined,
-  { provider }: ChatModel,
+  model: ChatModel,
 ): original is ChatRequest['original'] {
-  return original?.dialect === provider
+  return original?.dialect === upstreamOf(model)
 }
 
 /** What is counted as it was sent: the tools, the arguments of calls, and what our form leaves out. */

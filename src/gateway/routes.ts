@@ -30,6 +30,9 @@ import type { RunningCalls } from './running-calls.ts'
 
 export type GatewayParts = ChatParts & PayerParts & OnceParts & { running: RunningCalls }
 
+/** `body`: where it is not as it came. */
+type Answering = Pick<ChatCall, 'endpoint' | 'dialect'> & { body?: unknown }
+
 export const BODY_LIMIT_BYTES = 10 * 1024 * 1024
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -177,11 +180,11 @@ function messagesRoutes(app: App, parts: GatewayParts): void {
 
 export async function answerChat(
   parts: GatewayParts,
-  { endpoint, dialect }: Pick<ChatCall, 'endpoint' | 'dialect'>,
+  { endpoint, dialect, body }: Answering,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const chat = dialect.parse(request.body, request.headers)
+  const chat = dialect.parse(body ?? request.body, request.headers)
   const payer = resolvePayerInMemory(parts, request) ?? (await resolvePayer(parts, request))
   const named: AskedCall = {
     id: mintWalletId(payer.account_id, parts.clock.now()),
@@ -207,7 +210,7 @@ export async function answerChat(
       request,
       reply,
       digestBody: () => digestJson(request.body),
-      replay: (result) => replayChat(reply, result, () => streamTerms(parts, asked)),
+      replay: (result, id) => replayChat(reply, result, () => streamTerms(parts, { ...asked, id })),
       onRefusal: (error) => void noteFailure(parts, asked, { error, outcome: 'refused' }),
     },
     (claim) => makeCall(parts, { ...asked, id: claim.id, claim }, reply),
@@ -238,10 +241,10 @@ async function makeCall(
 }
 
 function streamTerms({ public_url }: GatewayParts, asked: Asked): StreamTerms {
-  const { dialect, request_id, request, plan } = asked
+  const { id: call_id, dialect, request_id, request, plan } = asked
   const { include_usage, style } = request
   const estimatePrompt = () => promptTokens(request, plan.model, 'close')
-  const options = { model: plan.model.name, include_usage, style, estimatePrompt }
+  const options = { call_id, model: plan.model.name, include_usage, style, estimatePrompt }
   return { dialect, request_id, public_url, options }
 }
 

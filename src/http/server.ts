@@ -103,9 +103,24 @@ export function createHttpServer(options: HttpOptions): App {
   return app
 }
 
+/** What clients of OpenAI may look for, and the way out. */
+const MISSED_ADDRESSES: readonly (readonly [RegExp, string])[] = [
+  [
+    /^\/v1\/responses\/./,
+    'No response is kept here: read it when it comes, and send the whole conversation in `input` of POST /v1/responses.',
+  ],
+  [
+    /^\/v1\/completions$/,
+    'Use POST /v1/chat/completions or POST /v1/responses: no model here has the old format.',
+  ],
+]
+
 export function unknownAddress(request: FastifyRequest): ApiError {
+  const path = pathOf(request)
+  const [, hint] = MISSED_ADDRESSES.find(([pattern]) => pattern.test(path)) ?? []
   return new ApiError('not_found', {
-    message: `There is no ${request.method} ${pathOf(request)}.`,
+    message: `There is no ${request.method} ${path}.`,
+    ...(hint !== undefined && { hint }),
   })
 }
 

@@ -16,6 +16,8 @@ export const KEY_ENDPOINTS = [
   '/v1/chat/completions',
   '/v1/messages',
   '/v1/messages/count_tokens',
+  '/v1/responses',
+  '/v1/responses/input_tokens',
   '/v1/audio/voices',
   '/v1/audio/speech',
   '/v1/audio/sound-effects',

@@ -89,6 +89,12 @@ function createCallMetrics(registers: Registry[]) {
       labelNames: ['model', 'outcome'] as const,
       registers,
     }),
+    response_items: new Counter({
+      name: 'svc_response_items_total',
+      help: 'Responses whose items were to be kept for references, by outcome: kept, too_large, failed.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
     failed_calls_dropped: new Counter({
       name: 'svc_failed_calls_dropped_total',
       help: 'Calls that cost nothing and are missing in the record: too many at once, or the database was away too long.',

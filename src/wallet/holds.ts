@@ -42,8 +42,10 @@ export type Growth = { state: 'grown'; hold: Hold } | { state: 'blocked' } | { s
 export type Endpoint =
   | '/v1/chat/completions'
   | '/v1/messages'
+  | '/v1/responses'
   | '/v1/users/:external_user_id/chat/completions'
   | '/v1/users/:external_user_id/messages'
+  | '/v1/users/:external_user_id/responses'
   | '/account/playground/chat/completions'
   | `${'/v1' | '/v1/users/:external_user_id' | '/account/playground'}/audio/${'speech' | 'transcriptions' | 'sound-effects'}`
 

@@ -13,9 +13,10 @@ const PIXEL = {
   data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
 }
 
-/** What docs/sandbox.md says that an image costs: gpt-4o-mini, Claude, Gemini. */
+/** What docs/sandbox.md says that an image costs: gpt-4o-mini, gpt-5-mini, Claude, Gemini. */
 const IMAGE_TOKENS: Readonly<Record<Provider, number>> = {
   openai: 25_501,
+  responses: 765,
   anthropic: 1_600,
   google: 258,
 }
@@ -24,10 +25,13 @@ function sentImage({ provider }: Path): unknown {
   const body = gateway.requests().at(-1)?.body as {
     messages: { content: Record<string, unknown>[] }[]
     contents: { parts: Record<string, unknown>[] }[]
+    input: { content: Record<string, unknown>[] }[]
   }
   switch (provider) {
     case 'openai':
       return body.messages.at(-1)?.content.find(({ type }) => type === 'image_url')?.['image_url']
+    case 'responses':
+      return body.input.at(-1)?.content.find(({ type }) => type === 'input_image')
     case 'anthropic':
       return body.messages.at(-1)?.content.find(({ type }) => type === 'image')?.['source']
     case 'google':
@@ -38,6 +42,11 @@ function sentImage({ provider }: Path): unknown {
 const { media_type, data } = PIXEL
 const EXPECTED_IMAGE: Readonly<Record<Provider, unknown>> = {
   openai: { url: `data:${media_type};base64,${data}` },
+  responses: {
+    type: 'input_image',
+    image_url: `data:${media_type};base64,${data}`,
+    detail: 'auto',
+  },
   anthropic: { type: 'base64', media_type, data },
   google: { mimeType: media_type, data },
 }

@@ -15,6 +15,18 @@ for (const path of PATHS) {
     assert.equal(reply.tokens.output, 200)
   })
 
+  test(`${path.name}: an answer that a filter stopped half way arrives, is marked, and is billed`, async () => {
+    const reply = await gateway.ask(path, { text: '[[sandbox:content_filter]] Go on.' })
+    assert.equal(reply.stop, openai ? 'content_filter' : 'refusal')
+    assert.notEqual(reply.text, '')
+    assert.ok(reply.svc.credits_used > 0)
+  })
+}
+
+// OpenAI's models that reason take no stop sequences.
+for (const path of PATHS.filter(({ provider }) => provider !== 'responses')) {
+  const openai = path.format === 'openai'
+
   test(`${path.name}: an answer ends before a stop sequence`, async () => {
     const text = '[[sandbox:echo]] one two HALT three'
     const reply = await gateway.ask(path, { text, stop: ['HALT', 'never'] })
@@ -24,16 +36,9 @@ for (const path of PATHS) {
     assert.equal(reply.stop, openai ? 'stop' : told ? 'stop_sequence' : 'end_turn')
     assert.equal(reply.stop_sequence, told ? 'HALT' : null)
   })
-
-  test(`${path.name}: an answer that a filter stopped half way arrives, is marked, and is billed`, async () => {
-    const reply = await gateway.ask(path, { text: '[[sandbox:content_filter]] Go on.' })
-    assert.equal(reply.stop, openai ? 'content_filter' : 'refusal')
-    assert.notEqual(reply.text, '')
-    assert.ok(reply.svc.credits_used > 0)
-  })
 }
 
-for (const path of PATHS.filter(({ provider }) => provider === 'openai')) {
+for (const path of PATHS.filter(({ provider }) => ['openai', 'responses'].includes(provider))) {
   test(`${path.name}: a model that declines in words is heard, and the format says that it declined`, async () => {
     const reply = await gateway.ask(path, { text: '[[sandbox:refusal]]' })
     assert.equal(reply.stop, path.format === 'openai' ? 'stop' : 'refusal')

@@ -12,6 +12,7 @@ type Received = { body: unknown; path: string }
 
 type Blocks = string | { text?: string }[]
 type ProviderBody = {
+  input?: { role: string; content: Blocks }[]
   messages?: { role: string; content: Blocks }[]
   system?: Blocks
   systemInstruction?: { parts: { text: string }[] }
@@ -28,9 +29,10 @@ function conversation(request: Received | undefined): { system: string; turns: s
     const turns = body.contents.map(({ role, parts }) => `${role}: ${join(parts)}`)
     return { system: join(body.systemInstruction?.parts), turns }
   }
-  const messages = body.messages ?? []
-  const instructions = messages.filter(({ role }) => role === 'system')
-  const turns = messages.filter(({ role }) => role !== 'system')
+  const messages = body.messages ?? body.input ?? []
+  const instructs = ({ role }: { role: string }) => role === 'system' || role === 'developer'
+  const instructions = messages.filter(instructs)
+  const turns = messages.filter((message) => !instructs(message))
   return {
     system: join(body.system) + instructions.map(({ content }) => join(content)).join(''),
     turns: turns.map(({ role, content }) => `${role}: ${join(content)}`),
@@ -39,6 +41,7 @@ function conversation(request: Received | undefined): { system: string; turns: s
 
 const ASSISTANT: Readonly<Record<Provider, string>> = {
   openai: 'assistant',
+  responses: 'assistant',
   anthropic: 'assistant',
   google: 'model',
 }

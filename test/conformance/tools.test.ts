@@ -116,6 +116,7 @@ for (const path of PATHS.filter(({ provider }) => provider !== 'google')) {
 }
 
 type ProviderBody = {
+  input?: { type: string; call_id?: string; output?: unknown }[]
   messages?: {
     role: string
     content: string | { type: string; tool_use_id?: string; content?: unknown; id?: string }[]
@@ -146,6 +147,13 @@ function sentResults(path: Path): string[] {
       called,
     )
     return responses?.map((response) => found(response?.response)) ?? []
+  }
+  if (path.provider === 'responses') {
+    const items = (body.input ?? []).slice(-4)
+    const idsOf = (type: string) =>
+      items.filter((item) => item.type === type).map(({ call_id }) => call_id)
+    assert.deepEqual(idsOf('function_call_output'), idsOf('function_call'))
+    return items.flatMap(({ output }) => (output === undefined ? [] : [found(output)]))
   }
   if (path.provider === 'openai') {
     const [calls, ...results] = (body.messages ?? []).slice(-3)

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addCaller, openCaller, PATHS, priceOf } from '../support/gateway-caller.ts'
+import { addCaller, openCaller, PATHS, type Provider, priceOf } from '../support/gateway-caller.ts'
 import { readReply, readStream } from '../support/gateway-formats.ts'
 
 const gateway = await openCaller()
@@ -21,12 +21,14 @@ function longPrompt(): string {
   return `${process.pid}-${long_prompts} ${'All work and no play makes for a dull day. '.repeat(200)}`
 }
 
+/** Those that think before they answer; thoughts are output that is paid for. */
+const THOUGHTS: Partial<Record<Provider, number>> = { responses: 128, google: 160 }
+
 for (const path of PATHS) {
   test(`${path.name}: the tokens are the provider's own count`, async () => {
     const text = 'Count me. [[sandbox:tokens=120]]'
     const { tokens } = await gateway.ask(path, { text })
-    // Gemini 2.5 thinks before it answers; thoughts are output that is paid for.
-    const reasoning = path.provider === 'google' ? 160 : 0
+    const reasoning = THOUGHTS[path.provider] ?? 0
     assert.deepEqual(tokens, {
       input: promptTokens(text),
       cache_read: 0,

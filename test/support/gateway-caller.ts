@@ -17,11 +17,14 @@ import {
   type Tokens,
 } from './gateway-formats.ts'
 
-export type Provider = 'openai' | 'anthropic' | 'google'
+const PROVIDERS = ['openai', 'responses', 'anthropic', 'google'] as const
+/** OpenAI has two interfaces: `responses` is the later one. */
+export type Provider = (typeof PROVIDERS)[number]
 
-/** One model of each provider, cheap and without surprises; the Google one thinks before it answers. */
+/** One model of each, cheap and without surprises; the Google one and the OpenAI one of `responses` think first. */
 export const MODELS: Readonly<Record<Provider, string>> = {
   openai: 'gpt-4o-mini',
+  responses: 'gpt-5-mini',
   anthropic: 'anthropic/claude-sonnet-4',
   google: 'google/gemini-2.5-flash',
 }
@@ -69,17 +72,16 @@ export type Path = {
 }
 
 /** Every provider, in every client format, streamed and not. */
-export const PATHS: readonly Path[] = (['openai', 'anthropic', 'google'] as const).flatMap(
-  (provider) =>
-    FORMATS.flatMap((format) =>
-      [false, true].map((stream) => ({
-        name: `${provider} model, ${format} format, ${stream ? 'streamed' : 'whole'}`,
-        provider,
-        model: MODELS[provider],
-        format,
-        stream,
-      })),
-    ),
+export const PATHS: readonly Path[] = PROVIDERS.flatMap((provider) =>
+  FORMATS.flatMap((format) =>
+    [false, true].map((stream) => ({
+      name: `${provider} model, ${format} format, ${stream ? 'streamed' : 'whole'}`,
+      provider,
+      model: MODELS[provider],
+      format,
+      stream,
+    })),
+  ),
 )
 
 export type Asked = Omit<Question, 'model'> & { model?: string }

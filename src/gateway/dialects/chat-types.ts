@@ -1,7 +1,9 @@
 // A chat call in our own words: what any client dialect can ask for and any upstream can answer. Dialects
 // translate between this and what clients speak, upstreams between this and what providers speak.
 
-export type ClientDialect = 'openai' | 'anthropic'
+import type { ResponsesTerms } from './responses/terms.ts'
+
+export type ClientDialect = 'openai' | 'anthropic' | 'responses'
 
 export type ChatRequest = {
   /** Public name, as the client sent it. */
@@ -31,6 +33,8 @@ export type ChatRequest = {
   include_usage: boolean
   /** Anthropic's betas, by name, as its clients ask for them in a header. */
   betas?: readonly string[]
+  /** What the client asked for and its format leaves out, by name; for the fields of a body there are tables. */
+  ignored?: readonly string[]
   /** Set where the client's format has more than one way to write an answer. */
   style?: ReplyStyle
   /** The client's own body: an upstream of the same dialect starts from it, so nothing is lost on the way. */
@@ -43,6 +47,8 @@ export type ReplyStyle = {
   /** The names of tools that take free text. Their calls travel as JSON with one member, `input`. */
   free_text_tools: readonly string[]
   hides_thinking: boolean
+  /** For OpenAI's Responses API. */
+  responses?: ResponsesTerms
 }
 
 export type ChatMessage =
@@ -73,8 +79,11 @@ export type UserPart =
     }
 
 export type AssistantPart =
-  /** A signed text that is empty proves the text beside it. */
-  | (TextPart & { signature?: string })
+  /**
+   * A signed text that is empty proves the text beside it. `phase`: whether it is the answer or a word on the way to it,
+   * as OpenAI's models say and want to hear again.
+   */
+  | (TextPart & { signature?: string; phase?: string })
   | { kind: 'refusal'; text: string }
   /** `signature` proves the block to the provider that made it; it must come back unchanged. */
   | { kind: 'thinking'; text: string; signature: string }
@@ -96,6 +105,8 @@ export type ToolDefinition = {
   strict?: boolean
   /** The client offered a tool that takes text; `parameters` say so as a schema, with one member, `input`. */
   free_text?: true
+  /** Such a tool as the client described it, for models that know them: `format` is in the words of the Responses API. */
+  custom?: { description?: string; format?: Readonly<Record<string, unknown>> }
   cache?: CacheHint
   /** The type of one of Anthropic's own tools that the client runs: only Claude knows how to call it. */
   client_tool?: string

@@ -51,14 +51,18 @@ const PROVIDER_OF: Readonly<Record<Family, 'openai' | 'anthropic' | 'google'>> =
   gpt: 'openai',
   gpt_reasoning: 'openai',
   gpt_5_6: 'openai',
+  gpt_responses: 'openai',
   claude: 'anthropic',
   claude_adaptive: 'anthropic',
   gemini: 'google',
   gemini_3: 'google',
 }
 
-/** Where a row says nothing of a family, it is as this one. */
-const LIKE: Partial<Record<Family, Family>> = { gpt_5_6: 'gpt_reasoning' }
+/** Where a row says nothing of a family, it is as the first of these that it says something of. */
+const LIKE: Partial<Record<Family, readonly Family[]>> = {
+  gpt_5_6: ['gpt_reasoning'],
+  gpt_responses: ['gpt_5_6', 'gpt_reasoning'],
+}
 
 /**
  * `known` names, for objects inside the body, the fields that need no row because they go with what they stand in,
@@ -98,8 +102,8 @@ function shapeOf(root: Shape, path: string): Shape {
 function toRule(field: string, row: Wanted): FieldRule {
   const { note, hint, isIdle } = row
   const fateOfFamily = (family: Family): Fate => {
-    const like = LIKE[family]
-    const own = row.families?.[family] ?? (like && row.families?.[like])
+    const told = [family, ...(LIKE[family] ?? [])].find((like) => row.families?.[like])
+    const own = told && row.families?.[told]
     const fate = own ?? row[PROVIDER_OF[family]] ?? row.all
     if (fate === undefined) throw new Error(`${field} has no rule for ${family}`)
     return fate

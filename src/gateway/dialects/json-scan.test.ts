@@ -13,6 +13,7 @@ const svc = {
   balance_after: 2n,
   billing_mode: 'user',
 } as const
+const answer = { call_id: 'call', model: 'm', created, events: [], svc }
 
 const objects = fc.dictionary(
   fc.oneof(fc.constantFrom('model', 'usage', 'choices', 'x"model'), keys),
@@ -43,14 +44,19 @@ test('a relayed body keeps every other field, and no text makes the relay throw'
   fc.assert(
     fc.property(objects, fc.string(), (object, noise) => {
       const body = JSON.stringify({ ...object, model: 'theirs' })
-      const relayed = JSON.parse(anthropicDialect.relayReply(body, 'ours', svc))
+      const relayed = JSON.parse(anthropicDialect.relayReply(body, { ...answer, model: 'ours' }))
       assert.deepEqual(relayed, {
         ...JSON.parse(body),
         model: 'ours',
         svc: { credits_used: 1, balance_before: 3, balance_after: 2, billing_mode: 'user' },
       })
       for (const dialect of [openAiDialect, anthropicDialect]) {
-        const stream = dialect.openStream({ model: 'm', created, include_usage: false })
+        const stream = dialect.openStream({
+          call_id: 'call',
+          model: 'm',
+          created,
+          include_usage: false,
+        })
         stream.relay({ name: 'message_start', data: noise })
         stream.relay({ name: undefined, data: body.slice(0, noise.length * 3) })
       }

@@ -122,10 +122,12 @@ async function answerIn(
   events: readonly ChatEvent[],
 ): Promise<Message> {
   if (kind === 'whole') {
-    const reply = JSON.parse(dialect.formatReply({ model: 'm', created, events, svc }))
+    const reply = JSON.parse(
+      dialect.formatReply({ call_id: 'call', model: 'm', created, events, svc }),
+    )
     return dialect.name === 'openai' ? reply.choices[0].message : messageOf(reply)
   }
-  const stream = dialect.openStream({ model: 'm', created, include_usage: false })
+  const stream = dialect.openStream({ call_id: 'call', model: 'm', created, include_usage: false })
   const text = events.map((event) => stream.write(event)).join('') + stream.finish(svc)
   const lines = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, json]) => json)
   const body = new Response(lines.filter((line) => !line?.includes('"credits_used"')).join('\n'))

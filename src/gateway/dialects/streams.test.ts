@@ -8,7 +8,8 @@ import { NO_USAGE } from './answer.ts'
 import { anthropicDialect } from './anthropic/dialect.ts'
 import type { ChatEvent } from './chat-types.ts'
 import { openAiDialect } from './openai/dialect.ts'
-import { keys, values, words } from './test-json.ts'
+import { answers } from './test-answers.ts'
+import { words } from './test-json.ts'
 
 const created = new Date('2026-11-15T12:00:00Z')
 const svc = {
@@ -168,84 +169,6 @@ function checkOpenAi(text: string, include_usage: boolean): Map<number, Said> {
   return choices
 }
 
-// An answer is drawn as what is said, then cut into events whose order is drawn too.
-
-const call = fc.record({
-  id: fc.uuid(),
-  name: fc.constantFrom('f', 'get_weather'),
-  pieces: fc
-    .tuple(
-      fc.option(fc.dictionary(keys, values, { maxKeys: 3 }), { freq: 4 }),
-      fc.array(fc.nat(40), { maxLength: 5 }),
-    )
-    .map(([input, cuts]) => (input === null ? [] : cut(JSON.stringify(input), cuts))),
-})
-
-function cut(text: string, cuts: readonly number[]): string[] {
-  const places = [0, ...cuts.map((place) => Math.min(place, text.length)).sort((a, b) => a - b)]
-  return places.map((place, at) => text.slice(place, places[at + 1] ?? text.length))
-}
-
-const speech: fc.Arbitrary<ChatEvent> = fc.oneof(
-  words.map((text): ChatEvent => ({ kind: 'text', choice: 0, text })),
-  words.map((text): ChatEvent => ({ kind: 'refusal', choice: 0, text })),
-  words.map((text): ChatEvent => ({ kind: 'thinking', text })),
-  words.map((signature): ChatEvent => ({ kind: 'thinking_signature', signature })),
-  words.map((data): ChatEvent => ({ kind: 'redacted_thinking', data })),
-  fc.nat(1000).map(
-    (count): ChatEvent => ({
-      kind: 'usage',
-      raw: null,
-      usage: {
-        input_tokens: count,
-        cache_read_tokens: 1,
-        cache_write_5m_tokens: 2,
-        cache_write_1h_tokens: 3,
-        output_tokens: count,
-        reasoning_tokens: 0,
-      },
-    }),
-  ),
-)
-
-/** Calls open in order; their fragments and all speech mix freely in between. */
-const answers = fc
-  .record({
-    speech: fc.array(speech, { maxLength: 12 }),
-    calls: fc.array(call, { maxLength: 4 }),
-    order: fc.array(fc.nat(), { minLength: 1, maxLength: 60 }),
-    stopped: fc.boolean(),
-  })
-  .map(({ speech, calls, order, stopped }) => {
-    const events: ChatEvent[] = [{ kind: 'start', id: 'answer-1' }]
-    const waiting = [...speech]
-    const fragments = calls.map(({ pieces }) => [...pieces])
-    let opened = 0
-    for (let step = 0; ; step += 1) {
-      const sources: (() => void)[] = []
-      if (waiting.length > 0) sources.push(() => events.push(...waiting.splice(0, 1)))
-      const next = calls[opened]
-      if (next !== undefined) {
-        sources.push(() => {
-          const { id, name } = next
-          events.push({ kind: 'tool_call', choice: 0, index: opened, id, name })
-          opened += 1
-        })
-      }
-      for (const [index, rest] of fragments.slice(0, opened).entries()) {
-        if (rest.length === 0) continue
-        sources.push(() => {
-          const fragment = rest.shift() ?? ''
-          events.push({ kind: 'tool_arguments', choice: 0, index, fragment })
-        })
-      }
-      if (sources.length === 0) break
-      sources[(order[step % order.length] ?? 0) % sources.length]?.()
-    }
-    if (stopped) events.push({ kind: 'stop', choice: 0, reason: 'end', stop_sequence: null })
-    return { events, calls }
-  })
-
 function saidBy(events: readonly ChatEvent[]): Pick<Said, 'text' | 'thinking'> {
   let text = ''
   let thinking = ''
@@ -261,7 +184,7 @@ function writeAll(
   events: readonly ChatEvent[],
   include_usage = false,
 ): string {
-  const stream = dialect.openStream({ model: 'm', created, include_usage })
+  const stream = dialect.openStream({ call_id: 'call', model: 'm', created, include_usage })
   const written = events.map((event) => stream.write(event) + stream.keepAlive())
   return written.join('') + stream.finish(svc)
 }
@@ -319,7 +242,9 @@ test('a whole answer says what the stream says', () => {
   fc.assert(
     fc.property(answers, ({ events }) => {
       const streamed = checkAnthropic(writeAll(anthropicDialect, events))
-      const whole = JSON.parse(anthropicDialect.formatReply({ model: 'm', created, events, svc }))
+      const whole = JSON.parse(
+        anthropicDialect.formatReply({ call_id: 'call', model: 'm', created, events, svc }),
+      )
       type Block = { type: string; text?: string; thinking?: string; id?: string; input?: unknown }
       const blocks: Block[] = whole.content
       assert.equal(blocks.map(({ text }) => text ?? '').join(''), streamed.text)
@@ -329,7 +254,7 @@ test('a whole answer says what the stream says', () => {
         streamed.calls.map((made) => ({ id: made.id, input: JSON.parse(made.arguments || '{}') })),
       )
       const [choice] = JSON.parse(
-        openAiDialect.formatReply({ model: 'm', created, events, svc }),
+        openAiDialect.formatReply({ call_id: 'call', model: 'm', created, events, svc }),
       ).choices
       const { content, refusal } = choice.message
       const length = (content ?? '').length + (refusal ?? '').length
@@ -343,7 +268,7 @@ test('an answer that is cut anywhere, translated or relayed, ends well-formed an
   fc.assert(
     fc.property(answers, fc.nat(60), fc.boolean(), ({ events }, place, include_usage) => {
       for (const dialect of [openAiDialect, anthropicDialect]) {
-        const options = { model: 'm', created, include_usage }
+        const options = { call_id: 'call', model: 'm', created, include_usage }
         const first: ChatEvent = { kind: 'start', id: 'theirs' }
         const said = [first, ...events.filter(({ kind }) => kind !== 'start' && kind !== 'stop')]
         const begun = said.slice(0, 1 + place)

@@ -28,8 +28,8 @@ export type OnceAsked = Pick<KeyedCall, 'endpoint' | 'payer'> & {
   reply: FastifyReply
   /** The digest of what was sent. */
   digestBody: () => Buffer | Promise<Buffer>
-  /** Answers with what came of the call before. */
-  replay: (result: KeptResult) => unknown
+  /** Answers with what came of the call before, whose id is the second. */
+  replay: (result: KeptResult, id: string) => unknown
   /** Hears of a key that is not valid, used otherwise or in use. */
   onRefusal?: (error: unknown) => void
 }
@@ -52,7 +52,7 @@ export async function answerOnce(
   reply.header('x-svc-generation-id', found.id)
   if (!(found instanceof Claim)) {
     reply.header('idempotent-replayed', 'true')
-    return asked.replay(found.result)
+    return asked.replay(found.result, found.id)
   }
   try {
     return await work(found)

@@ -3,7 +3,12 @@
 import type { FastifyReply } from 'fastify'
 import { renderError } from '../../http/error-handler.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Dialect, StreamOptions, SvcNumbers } from '../dialects/dialect.ts'
+import {
+  type Dialect,
+  ERROR_DIALECTS,
+  type StreamOptions,
+  type SvcNumbers,
+} from '../dialects/dialect.ts'
 import type { KeptResult, KeptStream } from './kept-result.ts'
 
 export type StreamTerms = {
@@ -44,5 +49,6 @@ function writeStream({ created, events, end }: KeptStream, terms: StreamTerms): 
   let text = ''
   for (const event of events) text += writer.write(event)
   if (!(end instanceof ApiError)) return text + writer.finish(end)
-  return text + writer.fail(renderError(end, { dialect: dialect.name, request_id, public_url }))
+  const errors = ERROR_DIALECTS[dialect.name]
+  return text + writer.fail(renderError(end, { dialect: errors, request_id, public_url }))
 }

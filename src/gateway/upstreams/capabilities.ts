@@ -21,13 +21,12 @@ export function checkCapabilities(request: ChatRequest, model: ChatModel): void 
   for (const message of request.messages) {
     if (message.role === 'user') checkParts(message.content, model)
   }
-  const is_openai = request.original.dialect === 'openai'
   if (request.tools.length > 0) requireCapability(model, 'tools', 'tools')
   checkClientTools(request, model)
   if (thinks(request)) requireCapability(model, 'reasoning', reasoningField(request))
   const format = request.response_format?.kind
   if (format === 'json_object' || format === 'json_schema') {
-    requireCapability(model, format, is_openai ? 'response_format' : 'output_config.format')
+    requireCapability(model, format, formatField(request))
   }
 }
 
@@ -72,8 +71,20 @@ function requireCapability(model: ChatModel, capability: Capability, param: stri
   )
 }
 
+const FORMAT_FIELDS = {
+  openai: 'response_format',
+  anthropic: 'output_config.format',
+  responses: 'text.format',
+} as const satisfies Record<ChatRequest['original']['dialect'], string>
+
+/** The field in which the client said which form the answer has. */
+export function formatField({ original }: ChatRequest): string {
+  return FORMAT_FIELDS[original.dialect]
+}
+
 /** The field in which the client said how much the model is to think. */
 export function reasoningField({ original: { dialect, body } }: ChatRequest): string {
+  if (dialect === 'responses') return 'reasoning.effort'
   const [usual, other, path] =
     dialect === 'openai'
       ? ['reasoning_effort', 'reasoning', 'reasoning']

@@ -216,6 +216,23 @@ const STATUS_BY_TYPE: Readonly<Record<string, number>> = {
   service_unavailable_error: 503,
   rate_limit_exceeded: 429,
   insufficient_quota: 429,
+  invalid_prompt: 400,
+  context_length_exceeded: 400,
+  bio_policy: 400,
+  cyber_policy: 400,
+  misalignment_policy_violation: 400,
+  image_content_policy_violation: 400,
+  invalid_image: 400,
+  invalid_image_format: 400,
+  invalid_base64_image: 400,
+  invalid_image_url: 400,
+  image_too_large: 400,
+  image_too_small: 400,
+  image_parse_error: 400,
+  image_file_too_large: 400,
+  unsupported_image_media_type: 400,
+  empty_image_file: 400,
+  failed_to_download_image: 400,
 }
 
 function statusOf({ type, code }: Failure): number {

@@ -57,6 +57,8 @@ export type FrameReader = {
   readWhole(body: JsonRecord): UpstreamFrame['events']
   /** Whether this record ends the stream, before the connection does. */
   isEnd?(data: string): boolean
+  /** Whether the record that was read last says that none follows. */
+  hasEnded?(): boolean
   /** Throws when what was read so far says that there will be no answer. */
   check?(): void
   /** Throws when everything arrived and the answer is still not whole. */
@@ -149,6 +151,9 @@ function readBatch(
       reading.began = true
       frames.push(frame)
       reader.check?.()
+      if (reader.hasEnded?.() !== true) continue
+      reading.ended = true
+      break
     }
   } catch (error) {
     return { frames, fault: { error } }

@@ -7,6 +7,7 @@ export const FAMILIES = {
   gpt: 'OpenAI',
   gpt_reasoning: 'OpenAI, models that reason',
   gpt_5_6: 'OpenAI from gpt-5.6 on',
+  gpt_responses: 'OpenAI through its Responses API',
   claude: 'Claude up to 4.5',
   claude_adaptive: 'Claude from 4.6 on',
   gemini: 'Gemini up to 2.5',
@@ -18,6 +19,7 @@ export type Family = keyof typeof FAMILIES
 export function familyOf(model: ChatModel): Family {
   switch (model.provider) {
     case 'openai':
+      if (model.api === 'responses') return 'gpt_responses'
       if (gptVersion(model.upstream_id) >= 5.6) return 'gpt_5_6'
       return model.capabilities.reasoning ? 'gpt_reasoning' : 'gpt'
     case 'anthropic':

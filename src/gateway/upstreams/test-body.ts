@@ -1,6 +1,7 @@
 // What each provider would be sent, for tests that look at it field by field.
 
 import assert from 'node:assert/strict'
+import type { ChatModel } from '../../catalog/models.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { ChatMessage, ChatRequest } from '../dialects/chat-types.ts'
 import { draftAnthropic } from './anthropic/request.ts'
@@ -8,6 +9,7 @@ import type { ProviderProfile } from './contract.ts'
 import { draftGoogle } from './google/request.ts'
 import type { JsonRecord } from './json-values.ts'
 import { draftOpenai } from './openai/request.ts'
+import { draftResponses } from './openai-responses/request.ts'
 import {
   type CallParts,
   MODELS,
@@ -27,6 +29,11 @@ export const at = (parts: Partial<CallParts> = {}): CallParts => ({
 const bodyOf = (draft: ProviderProfile['draft'], call: TestCall) => draft(call, names()).body(call)
 export const toOpenai = (request: RequestParts, model = MODELS.gpt4o, parts?: Partial<CallParts>) =>
   bodyOf(draftOpenai, testCall(model, testRequest({ dialect: 'anthropic', ...request }), at(parts)))
+export const toResponses = (
+  request: RequestParts,
+  model: ChatModel = MODELS.sol,
+  parts?: Partial<CallParts>,
+) => bodyOf(draftResponses, testCall(model, testRequest(request), at(parts)))
 export const toAnthropic = (
   request: RequestParts,
   model = MODELS.sonnet,

@@ -48,6 +48,7 @@ export function testModel(
 export const MODELS = {
   gpt4o: testModel('openai', 'gpt-4o', { reasoning: false }),
   gpt5: testModel('openai', 'gpt-5'),
+  sol: { ...testModel('openai', 'gpt-5.6-sol'), api: 'responses' as const },
   sonnet: testModel('anthropic', 'claude-sonnet-4-20250514'),
   haiku: testModel('anthropic', 'claude-3-5-haiku-20241022', { reasoning: false }),
   pro: testModel('google', 'gemini-2.5-pro'),

@@ -28,7 +28,10 @@ export const ANTHROPIC_FIELDS = fieldTable({
   'messages[].content[].content[].cache_control': caching,
   'messages[].content[].citations': { ...claude_only, isIdle: isDisabled },
   'messages[].content[].content[].citations': { ...claude_only, isIdle: isDisabled },
-  max_tokens: { all: 'translate' },
+  max_tokens: {
+    all: 'translate',
+    note: 'at least 16 on OpenAI models that reason, which take no less',
+  },
   system: { anthropic: 'relay', all: 'translate' },
   'system[].cache_control': caching,
   stop_sequences: {

@@ -5,7 +5,7 @@ import type { SvcNumbers } from '../dialect.ts'
 import { anthropicDialect } from './dialect.ts'
 
 const created = new Date('2026-11-15T12:00:00.900Z')
-const options = { model: 'gpt-5', created }
+const options = { call_id: 'call', model: 'gpt-5', created }
 const svc: SvcNumbers = {
   credits_used: 10n,
   balance_before: 100n,
@@ -150,7 +150,12 @@ test('text after a whole tool call does not wait for the end', () => {
 })
 
 test('a relayed stream changes in nothing but the model name, and its end waits for settlement', () => {
-  const stream = anthropicDialect.openStream({ model: 'anthropic/x', created, include_usage: true })
+  const stream = anthropicDialect.openStream({
+    call_id: 'call',
+    model: 'anthropic/x',
+    created,
+    include_usage: true,
+  })
   const start = (model: string) =>
     `{"type":"message_start","message":{"id":"msg_1","x":{"model":"keep"},"model":"${model}","usage":{"input_tokens":25,"future":1.0}},"model":"keep"}`
   const relay = (data: string, name?: string) => stream.relay({ name, data })
@@ -172,7 +177,12 @@ test('a relayed stream changes in nothing but the model name, and its end waits 
 
 test('a relayed answer gets the public name and our numbers, and an error is an event', () => {
   assert.equal(
-    anthropicDialect.relayReply('{"id":"msg_1","model":"c","content":[],"new":null}', 'a/c', svc),
+    anthropicDialect.relayReply('{"id":"msg_1","model":"c","content":[],"new":null}', {
+      ...options,
+      events: [],
+      model: 'a/c',
+      svc,
+    }),
     '{"id":"msg_1","model":"a/c","content":[],"new":null,"svc":{"credits_used":10,"balance_before":100,"balance_after":90,"billing_mode":"developer"}}',
   )
   const stream = anthropicDialect.openStream({ ...options, include_usage: true })

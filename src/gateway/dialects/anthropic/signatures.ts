@@ -4,6 +4,7 @@
 
 import { type Fields, isObject } from '../body-fields.ts'
 import type { AssistantPart } from '../chat-types.ts'
+import { isOpenaiReasoning } from '../openai-reasoning.ts'
 
 const MARKS = { text: 'google.text:', call: 'google.call:' } as const
 
@@ -53,5 +54,6 @@ function isForeign(block: unknown): boolean {
   if (!isObject(block) || block['type'] !== 'thinking') return false
   const { signature } = block
   if (typeof signature !== 'string' || signature === '') return true
-  return Object.values(MARKS).some((mark) => signature.startsWith(mark))
+  const is_google = Object.values(MARKS).some((mark) => signature.startsWith(mark))
+  return is_google || isOpenaiReasoning(signature)
 }

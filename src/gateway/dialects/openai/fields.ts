@@ -4,12 +4,12 @@
 import { isObject } from '../body-fields.ts'
 import { fieldTable } from '../field-rules.ts'
 
-const OPENAI_ONLY = 'Leave it out, or use an OpenAI model.'
 const NOT_REASONING = 'Leave it out, or use an OpenAI model that does not reason.'
 const SPEECH = 'Use POST /v1/audio/speech for spoken answers.'
 const ONE_MODEL = 'the model that is asked for answers, or nobody does'
 const SAY_EFFORT = 'say `reasoning_effort` or `reasoning`'
 const REASONING_TEXT = 'no provider reads thoughts without a proof: send `reasoning_details`'
+const LEAST = 'at least 16 on OpenAI models that reason, which take no less'
 const NO_SAMPLING = 'OpenAI refuses it on models that reason'
 
 const FROM_2_5 = 'Gemini from 2.5 on ignores it'
@@ -22,25 +22,29 @@ const isEmpty = (value: unknown) =>
 
 /** Who asks for an older model does not know that its successor takes no such field. */
 const sampling = { families: { gpt_5_6: 'ignore' }, note: NO_SAMPLING } as const
+/** Chat completions are sent as they came; the Responses API has other words. */
+const told = { openai: 'relay', families: { gpt_responses: 'translate' } } as const
+const lost = { openai: 'relay', families: { gpt_responses: 'ignore' } } as const
 const caching = { anthropic: 'translate', all: 'ignore' } as const
 
 export const OPENAI_FIELDS = fieldTable(
   {
     model: { all: 'translate' },
-    messages: { openai: 'relay', all: 'translate' },
+    messages: { ...told, all: 'translate' },
     'messages[].role': {
-      openai: 'relay',
+      ...told,
       all: 'translate',
       note: 'instructions in mid-conversation keep their place, as marked words of a user turn',
     },
-    'messages[].name': { openai: 'relay', all: 'ignore' },
-    'messages[].annotations': { openai: 'relay', all: 'ignore', isIdle: isEmpty },
+    'messages[].name': { ...lost, all: 'ignore' },
+    'messages[].annotations': { ...lost, all: 'ignore', isIdle: isEmpty },
     'messages[].reasoning_content': { all: 'ignore', note: REASONING_TEXT },
     'messages[].reasoning': { all: 'ignore', note: REASONING_TEXT },
     'messages[].reasoning_details': {
       anthropic: 'translate',
       all: 'ignore',
-      note: "Claude's own thoughts, as answers here and OpenRouter's carry them",
+      families: { gpt_responses: 'translate' },
+      note: "the model's own thoughts, as answers here and OpenRouter's carry them",
       isIdle: isEmpty,
     },
     'messages[].cache_control': {
@@ -52,12 +56,12 @@ export const OPENAI_FIELDS = fieldTable(
       note: 'a cache breakpoint of Claude, at its prices; OpenAI and Google cache by themselves',
     },
     'messages[].content[].prompt_cache_breakpoint': {
-      families: { gpt_5_6: 'relay' },
+      families: { gpt_5_6: 'relay', gpt_responses: 'ignore' },
       all: 'ignore',
       note: 'only models from gpt-5.6 on know it',
     },
     'messages[].content[].image_url.detail': {
-      openai: 'relay',
+      ...told,
       all: 'ignore',
       isIdle: (value) => value === 'auto',
     },
@@ -71,7 +75,7 @@ export const OPENAI_FIELDS = fieldTable(
       all: 'ignore',
       note: "Gemini's proof of its own thoughts",
     },
-    max_completion_tokens: { all: 'translate' },
+    max_completion_tokens: { all: 'translate', note: LEAST },
     max_tokens: { all: 'translate', note: 'as `max_completion_tokens`' },
     temperature: { openai: 'relay', all: 'translate', ...sampling, isIdle: isOne },
     top_p: { openai: 'relay', all: 'translate', ...sampling, isIdle: isOne },
@@ -112,45 +116,51 @@ export const OPENAI_FIELDS = fieldTable(
       hint: NOT_REASONING,
       isIdle: isZero,
     },
-    n: { openai: 'relay', all: 'refuse', hint: OPENAI_ONLY, isIdle: isOne },
+    n: {
+      openai: 'relay',
+      all: 'refuse',
+      families: { gpt_responses: 'refuse' },
+      hint: NOT_REASONING,
+      isIdle: isOne,
+    },
     stop: { openai: 'relay', all: 'translate', ...sampling, isIdle: isEmpty },
-    seed: { openai: 'relay', anthropic: 'ignore', google: 'translate' },
+    seed: { ...lost, anthropic: 'ignore', google: 'translate' },
     reasoning_effort: {
       openai: 'relay',
       all: 'translate',
       families: { gpt_5_6: 'translate' },
-      note: 'from gpt-5.6 on OpenAI takes no tools with it: then it is `none`, and named; `minimal` becomes `low`',
+      note: 'chat completions take no tools with it from gpt-5.6 on: then it is `none`, and named; `minimal` becomes `low` where the model has no such word',
     },
-    verbosity: { openai: 'relay', all: 'ignore', isIdle: (value) => value === 'medium' },
+    verbosity: { ...told, all: 'ignore', isIdle: (value) => value === 'medium' },
     tools: {
-      openai: 'relay',
+      ...told,
       all: 'translate',
       note: 'a `custom` tool becomes a function of one text wherever the model has no such tools',
     },
     'tools[].cache_control': caching,
     'tools[].function.cache_control': caching,
-    'tools[].function.strict': { openai: 'relay', all: 'ignore', isIdle: isFalse },
+    'tools[].function.strict': { ...told, all: 'ignore', isIdle: isFalse },
     'tools[].custom.format': {
       openai: 'relay',
       all: 'ignore',
-      families: { gpt: 'ignore' },
+      families: { gpt: 'ignore', gpt_responses: 'translate' },
       note: 'other models are told the grammar, and not held to it',
       isIdle: (value) => isObject(value) && value['type'] === 'text',
     },
-    tool_choice: { openai: 'relay', all: 'translate' },
+    tool_choice: { ...told, all: 'translate' },
     parallel_tool_calls: {
-      openai: 'relay',
+      ...told,
       anthropic: 'translate',
       google: 'ignore',
       isIdle: (value) => value === true,
     },
     functions: { all: 'translate', note: 'as `tools`; the answer has the old form too' },
     function_call: { all: 'translate', note: 'as `tool_choice`' },
-    response_format: { openai: 'relay', all: 'translate' },
+    response_format: { ...told, all: 'translate' },
     'response_format.json_schema.strict': {
       openai: 'relay',
       all: 'translate',
-      families: { claude: 'ignore' },
+      families: { claude: 'ignore', gpt_responses: 'translate' },
       note: 'Claude before 4.5 is asked for a tool call, which may miss the schema',
       isIdle: isFalse,
     },
@@ -166,6 +176,16 @@ export const OPENAI_FIELDS = fieldTable(
     prompt_cache_key: { openai: 'relay', all: 'ignore' },
     prompt_cache_retention: { openai: 'relay', all: 'ignore' },
     prompt_cache_options: { openai: 'relay', all: 'ignore' },
+    'prompt_cache_options.prewarm': {
+      all: 'ignore',
+      note: 'has a price of its own',
+      isIdle: isFalse,
+    },
+    'prompt_cache_options.ttl': {
+      all: 'ignore',
+      note: '`12h` has a price of its own',
+      isIdle: (value) => value === '30m',
+    },
     modalities: { all: 'translate', note: '`["text"]` only', hint: SPEECH },
     service_tier: {
       all: 'ignore',

@@ -142,7 +142,8 @@ function readToolCall(call: Fields, path: string): AssistantPart {
   }
 }
 
-function readArguments(value: unknown, path: string): Fields {
+/** Of a call that a model made, as JSON text. */
+export function readArguments(value: unknown, path: string): Fields {
   const text = readOptionalText(value, path) ?? ''
   if (text.trim() === '') return {}
   const hint = 'Send the arguments as the model wrote them.'

@@ -6,7 +6,7 @@ import type { SvcNumbers } from '../dialect.ts'
 import { openAiDialect } from './dialect.ts'
 
 const created = new Date('2026-11-15T12:00:00.900Z')
-const options = { model: 'claude-sonnet-4', created }
+const options = { call_id: 'call', model: 'claude-sonnet-4', created }
 const svc: SvcNumbers = {
   credits_used: 54_399n,
   balance_before: 9_007_199_254_740_991n,
@@ -198,7 +198,12 @@ const HARD_WORDS = [
 ]
 
 test('relayed chunks change in nothing but the model name when usage was asked for', () => {
-  const stream = openAiDialect.openStream({ model: 'openai/gpt-4o', created, include_usage: true })
+  const stream = openAiDialect.openStream({
+    call_id: 'call',
+    model: 'openai/gpt-4o',
+    created,
+    include_usage: true,
+  })
   for (const text of HARD_WORDS) {
     const data = chunk(`${delta(text)},"usage":null`)
     assert.equal(stream.relay({ name: undefined, data }), renamed(data))
@@ -210,7 +215,12 @@ test('relayed chunks change in nothing but the model name when usage was asked f
 })
 
 test('relayed chunks lose usage when it was not asked for, and the chunk that is nothing but usage', () => {
-  const stream = openAiDialect.openStream({ model: 'openai/gpt-4o', created, include_usage: false })
+  const stream = openAiDialect.openStream({
+    call_id: 'call',
+    model: 'openai/gpt-4o',
+    created,
+    include_usage: false,
+  })
   const relay = (data: string) => stream.relay({ name: undefined, data })
   for (const text of HARD_WORDS) {
     const without = renamed(chunk(delta(text)))
@@ -230,7 +240,7 @@ test('a relayed answer keeps unknown fields byte for byte', () => {
   const body =
     '{\n  "id": "chatcmpl-1", "nested": {"model": "keep"},\n  "model": "gpt-4o-2024-08-06", "big": 12345678901234567890, "x": 1.0,\n  "choices": [{"message": {"content": "\\"model\\":\\"y\\" }"}}]\n}\n'
   assert.equal(
-    openAiDialect.relayReply(body, 'openai/gpt-4o', svc),
+    openAiDialect.relayReply(body, { ...options, events: [], model: 'openai/gpt-4o', svc }),
     body
       .replace('"gpt-4o-2024-08-06"', '"openai/gpt-4o"')
       .replace(
@@ -238,5 +248,5 @@ test('a relayed answer keeps unknown fields byte for byte', () => {
         '}],"svc":{"credits_used":54399,"balance_before":9007199254740991,"balance_after":9007199254686592,"billing_mode":"user"}}\n',
       ),
   )
-  assert.throws(() => openAiDialect.relayReply('oops', 'm', svc), ApiError)
+  assert.throws(() => openAiDialect.relayReply('oops', { ...options, events: [], svc }), ApiError)
 })

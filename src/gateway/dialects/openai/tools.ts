@@ -21,7 +21,7 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/
 const NAME_RULE = 'must be 1 to 64 letters, digits, _ or -'
 const KINDS = ['function', 'custom'] as const
 /** A tool that takes free text, for whoever knows only tools with arguments. */
-const FREE_TEXT = {
+export const FREE_TEXT = {
   type: 'object',
   properties: { input: { type: 'string' } },
   required: ['input'],
@@ -60,17 +60,43 @@ function readFunction(definition: Fields, path: string): Described {
 /** A grammar is told to models that cannot be held to it. */
 function readFreeText(definition: Fields, path: string): Described {
   const description = readOptionalText(definition['description'], `${path}.description`)
-  const free_text = { parameters: FREE_TEXT, free_text: true } as const
+  const custom = customTool(description)
+  const free_text = { parameters: FREE_TEXT, free_text: true, custom } as const
   if (isAbsent(definition['format'])) return { ...free_text, description }
   const at = `${path}.format`
   const format = readObject(definition['format'], at)
   const type = readChoice(format['type'], ['text', 'grammar'], `${at}.type`)
   if (type === 'text') return { ...free_text, description }
   const grammar = readObject(format['grammar'], `${at}.grammar`)
-  const syntax = readChoice(grammar['syntax'], ['lark', 'regex'], `${at}.grammar.syntax`)
-  const rules = readText(grammar['definition'], `${at}.grammar.definition`)
+  return {
+    ...free_text,
+    description: tellGrammar(description, grammar, `${at}.grammar`),
+    custom: customTool(description, grammar),
+  }
+}
+
+/** For models that know such tools. */
+export function customTool(
+  description: string | undefined,
+  grammar?: Fields,
+): NonNullable<ToolDefinition['custom']> {
+  const { syntax, definition } = grammar ?? {}
+  return {
+    ...(description !== undefined && { description }),
+    ...(grammar && { format: { type: 'grammar', syntax, definition } }),
+  }
+}
+
+/** What a tool is for, with the grammar of what it takes. */
+export function tellGrammar(
+  description: string | undefined,
+  grammar: Fields,
+  path: string,
+): string {
+  const syntax = readChoice(grammar['syntax'], ['lark', 'regex'], `${path}.syntax`)
+  const rules = readText(grammar['definition'], `${path}.definition`)
   const told = `The input has to match this grammar (${syntax}):\n${rules}`
-  return { ...free_text, description: description === undefined ? told : `${description}\n${told}` }
+  return description === undefined ? told : `${description}\n${told}`
 }
 
 function readToolName(value: unknown, path: string): string {

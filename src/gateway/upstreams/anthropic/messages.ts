@@ -8,6 +8,7 @@ import type {
   TextPart,
   UserPart,
 } from '../../dialects/chat-types.ts'
+import { isOpenaiReasoning } from '../../dialects/openai-reasoning.ts'
 import { refuse } from '../capabilities.ts'
 import { spokenText } from '../instructions.ts'
 import { given, isRecord, type JsonRecord } from '../json-values.ts'
@@ -141,8 +142,9 @@ function assistantBlock(part: AssistantPart, names: ToolNames): JsonRecord[] {
       return textBlock({ kind: 'text', text: part.text })
     case 'thinking': {
       const { text: thinking, signature } = part
-      // Without its proof the provider refuses the block; a proof without text is fine.
-      return signature === '' ? [] : [{ type: 'thinking', thinking, signature }]
+      // Without its proof the provider refuses the block, as with another's; a proof without text is fine.
+      if (signature === '' || isOpenaiReasoning(signature)) return []
+      return [{ type: 'thinking', thinking, signature }]
     }
     case 'redacted_thinking':
       return [{ type: 'redacted_thinking', data: part.data }]

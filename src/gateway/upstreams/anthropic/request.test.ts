@@ -340,6 +340,6 @@ test('a thought without words keeps its signature on the way to Claude and to th
   const events = reader.readWhole({ id: 'm', content: [thought], stop_reason: 'end_turn' })
   const numbers = { credits_used: 1n, balance_before: 2n, balance_after: 1n } as const
   const svc = { ...numbers, billing_mode: 'developer' } as const
-  const answer = { model: 'public', created: new Date(0), events, svc }
+  const answer = { call_id: 'call', model: 'public', created: new Date(0), events, svc }
   assert.deepEqual(JSON.parse(anthropicDialect.formatReply(answer)).content, [thought])
 })

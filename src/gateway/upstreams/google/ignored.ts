@@ -10,6 +10,7 @@ const SEED_LIMIT = 2 ** 31
 
 const NAMES = {
   openai: { stop: 'stop', file_name: 'messages[].content[].file.filename' },
+  responses: { stop: 'stop', file_name: 'input[].content[].filename' },
   anthropic: { stop: 'stop_sequences', file_name: 'messages[].content[].title' },
 } as const satisfies Record<ChatRequest['original']['dialect'], object>
 

@@ -2,7 +2,7 @@
 
 import type { ChatModel } from '../../../catalog/models.ts'
 import type { ChatRequest, Reasoning, ReasoningEffort } from '../../dialects/chat-types.ts'
-import { refuse, thinks } from '../capabilities.ts'
+import { formatField, refuse, thinks } from '../capabilities.ts'
 import type { Asked, Draft } from '../contract.ts'
 import { given, type JsonRecord, recordOf } from '../json-values.ts'
 import { geminiVersion } from '../model-family.ts'
@@ -106,7 +106,7 @@ function formatFields({ request, model }: Asked): JsonRecord {
     throw refuse(
       'This model does not take `tools` and a JSON `response_format` together.',
       'Leave out one of them.',
-      request.original.dialect === 'openai' ? 'response_format' : 'output_config.format',
+      formatField(request),
     )
   }
   const responseMimeType = 'application/json'

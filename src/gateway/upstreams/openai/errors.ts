@@ -17,6 +17,16 @@ const ACCOUNT_CODES = [
   'organization_usage_limit_exceeded',
 ]
 
+const FILTER_CODES = [
+  'invalid_prompt',
+  'content_policy_violation',
+  'moderation_blocked',
+  'bio_policy',
+  'cyber_policy',
+  'misalignment_policy_violation',
+  'image_content_policy_violation',
+]
+
 const RULES: readonly Rule[] = [
   {
     ...MISCONFIGURED,
@@ -34,8 +44,7 @@ const RULES: readonly Rule[] = [
     ...FILTERED,
     when: ({ status, code, message }) =>
       status === 400 &&
-      (['invalid_prompt', 'content_policy_violation', 'moderation_blocked'].includes(code) ||
-        message.includes('rejected as a result of')),
+      (FILTER_CODES.includes(code) || message.includes('rejected as a result of')),
   },
   {
     ...TOO_LONG,

@@ -17,8 +17,8 @@ const STOP_REASONS: Readonly<Record<string, StopReason>> = {
 }
 
 /** Custom tools take text instead of JSON. In neutral words it is the one member of their arguments. */
-const TEXT_OPENS = '{"input":"'
-const TEXT_ENDS = '"}'
+export const TEXT_OPENS = '{"input":"'
+export const TEXT_ENDS = '"}'
 
 type ToolState = { index: number; has_arguments: boolean; is_text: boolean }
 type State = {

@@ -9,6 +9,7 @@ import { instructionsOf } from '../instructions.ts'
 import { given, isRecord, type JsonRecord, listOf, recordOf } from '../json-values.ts'
 import { familyOf } from '../model-family.ts'
 import { fitToolId, type ToolNames } from '../tool-names.ts'
+import { cacheFields } from './cache-fields.ts'
 import { decideEffort } from './effort.ts'
 import { createOpenaiReader } from './frames.ts'
 
@@ -49,10 +50,12 @@ function tellsFreeText({ request, model }: Asked): boolean {
 /** What the client sent, as far as it may be relayed. */
 function ownBody(asked: Asked, names: ToolNames): JsonRecord {
   const { request, model, relayed } = asked
+  const { prompt_cache_options: _options, ...rest } = relayed
   const messages = listOf(relayed['messages'])
   for (const message of messages) checkReferences(recordOf(message))
   return {
-    ...relayed,
+    ...rest,
+    ...cacheFields(relayed),
     ...(!reasons(model) && { messages: messages.map(tellCalls) }),
     ...(tellsFreeText(asked) && toolFields(asked, names)),
     ...(request.style?.function_call && { parallel_tool_calls: false }),
@@ -100,9 +103,12 @@ function checkReferences(message: JsonRecord): void {
 
 function translateBody(asked: Asked, names: ToolNames): JsonRecord {
   const { request, model } = asked
+  // The same words in OpenAI's other format.
+  const { prompt_cache_key, prompt_cache_retention, prompt_cache_options } = asked.relayed
   const { seed, verbosity } = request
   return {
     messages: translateMessages(asked, names),
+    ...given({ prompt_cache_key, prompt_cache_retention, prompt_cache_options }),
     ...(request.n > 1 && { n: request.n }),
     ...(reasons(model) ? given({ verbosity, seed }) : samplingFields(asked)),
     ...toolFields(asked, names),

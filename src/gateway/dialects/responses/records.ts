@@ -1,0 +1,49 @@
+// The records of one stream of the Responses API. Each has a name, which stands in its data too, and the next number.
+
+import { appendMember, findMember, replaceValue } from '../json-scan.ts'
+
+export class Records {
+  #next = 0
+
+  /** `members`: JSON members without their braces. */
+  write(type: string, members = ''): string {
+    const rest = members === '' ? '' : `,${members}`
+    const data = `{"type":"${type}","sequence_number":${this.#next}${rest}}`
+    this.#next += 1
+    return `event: ${type}\ndata: ${data}\n\n`
+  }
+
+  /** A record of the provider, which changes in nothing but its number. */
+  relay(type: string, data: string): string {
+    const number = String(this.#next)
+    this.#next += 1
+    const member = findMember(data, 'sequence_number')
+    const numbered = member && replaceValue(data, member, number)
+    const record = numbered ?? appendMember(data, 'sequence_number', number) ?? data
+    return `event: ${type}\ndata: ${record.replaceAll('\n', '\ndata: ')}\n\n`
+  }
+}
+
+/** Where one item stands: what is written about it names it. */
+export class ItemPlace {
+  readonly id: string
+  readonly #records: Records
+  readonly #output_index: number
+
+  constructor(records: Records, { id, output_index }: { id: string; output_index: number }) {
+    this.id = id
+    this.#records = records
+    this.#output_index = output_index
+  }
+
+  writeItem(type: 'added' | 'done', item: unknown): string {
+    const members = `"output_index":${this.#output_index},"item":${JSON.stringify(item)}`
+    return this.#records.write(`response.output_item.${type}`, members)
+  }
+
+  /** Of something inside the item; `type` without `response.` in front. */
+  write(type: string, members: string): string {
+    const place = `"item_id":"${this.id}","output_index":${this.#output_index}`
+    return this.#records.write(`response.${type}`, `${place},${members}`)
+  }
+}
