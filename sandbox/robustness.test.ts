@@ -31,6 +31,50 @@ const TARGETS: readonly Target[] = [
     },
   },
   {
+    name: 'OpenAI Responses',
+    path: () => `${sandbox.urls.openai}/responses`,
+    headers: { authorization: 'Bearer k' },
+    good: {
+      model: 'gpt-5',
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+        { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'x' }] },
+      ],
+      tools: [
+        { type: 'namespace', name: 'n', description: '', tools: [{ type: 'function', name: 'f' }] },
+      ],
+      tool_choice: {
+        type: 'allowed_tools',
+        mode: 'auto',
+        tools: [{ type: 'function', name: 'f' }],
+      },
+      text: { format: { type: 'json_schema', name: 'x', schema: {} } },
+      reasoning: { effort: 'low', summary: 'auto' },
+      include: ['reasoning.encrypted_content'],
+    },
+  },
+  {
+    name: 'OpenAI embeddings',
+    path: () => `${sandbox.urls.openai}/embeddings`,
+    headers: { authorization: 'Bearer k' },
+    good: { model: 'text-embedding-3-small', input: [[1, 2], [3]], dimensions: 8 },
+  },
+  {
+    name: 'Google embeddings',
+    path: () => `${sandbox.urls.google}/v1beta/models/gemini-embedding-001:batchEmbedContents`,
+    headers: { 'x-goog-api-key': 'k' },
+    good: {
+      requests: [
+        {
+          model: 'models/gemini-embedding-001',
+          content: { parts: [{ text: 'Hi' }] },
+          embedContentConfig: { outputDimensionality: 8 },
+        },
+      ],
+    },
+  },
+  {
     name: 'Anthropic',
     path: () => `${sandbox.urls.anthropic}/v1/messages`,
     headers: { 'x-api-key': 'k', 'anthropic-version': '2023-06-01' },

@@ -43,6 +43,13 @@ const SHAPES = {
     propertyOrdering default items minimum maximum
   `),
   countRequest: ['contents', 'generateContentRequest'],
+  embedRequest: wordList(`
+    model content taskType title outputDimensionality autoTruncate embedContentConfig
+  `),
+  embedConfig: wordList(`
+    taskType title outputDimensionality autoTruncate documentOcr audioTrackExtraction
+  `),
+  embedBatch: ['model', 'requests'],
 } as const
 
 export type ShapeName = keyof typeof SHAPES

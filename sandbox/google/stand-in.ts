@@ -1,4 +1,5 @@
-// The Google stand-in: generateContent, its stream, countTokens and the model list.
+// The Google stand-in: generateContent, its stream, countTokens, the model list, and the way to
+// embeddings.ts.
 
 import { type AnswerPlan, composeAnswer, type ToolOffer } from '../answer.ts'
 import { type Call, isRefusedKey, modelLife, readHeader, requestId, type StandIn } from '../call.ts'
@@ -23,6 +24,12 @@ import {
 import { useCachedPrefix } from '../prompt-cache.ts'
 import { digest } from '../random.ts'
 import { type Frame, jsonReply, type Outcome, plainOutcome, type Reply } from '../reply.ts'
+import {
+  EMBEDDING_METHODS,
+  embedContents,
+  GOOGLE_EMBEDDING_MODELS,
+  type GoogleEmbeddingModel,
+} from './embeddings.ts'
 import {
   errorReply,
   GOOGLE_HEADERS,
@@ -52,7 +59,7 @@ const LEVEL_TOKENS: Readonly<Record<string, number>> = {
 }
 
 export const googleStandIn: StandIn = {
-  model_ids: GOOGLE_MODELS.map((model) => model.id),
+  model_ids: [...GOOGLE_MODELS, ...GOOGLE_EMBEDDING_MODELS].map((model) => model.id),
   max_body_bytes: 64 * 1_048_576,
   handle(call) {
     const key = readKey(call)
@@ -61,7 +68,9 @@ export const googleStandIn: StandIn = {
     const models = /^\/v1(?:beta)?\/models(?:\/([^/:]+)(?::(\w+))?)?$/.exec(call.path)
     const [, id, method = ''] = models ?? []
     if (models !== null && call.method === 'GET' && method === '') return showModels(call, id)
-    if (id === undefined || call.method !== 'POST' || !METHODS.includes(method)) return notFound()
+    if (id === undefined || call.method !== 'POST') return notFound()
+    if (EMBEDDING_METHODS.includes(method)) return embed(call, decodePercent(id), method)
+    if (!METHODS.includes(method)) return notFound()
     const model = findGoogleModel(decodePercent(id))
     if (model === undefined) return refuse(call, unknownModel(decodePercent(id), method))
     if (isRetired(call, model)) return refuse(call, retiredModel(model.id))
@@ -89,6 +98,15 @@ function refuse(call: Call, error: GoogleError, directives: Directives = {}): Ou
 function notFound(): Outcome {
   const headers = { 'content-type': 'text/html; charset=UTF-8' }
   return plainOutcome({ type: 'bytes', status: 404, headers, chunks: [Buffer.from('Not Found')] })
+}
+
+function embed(call: Call, id: string, method: string): Outcome {
+  const model = GOOGLE_EMBEDDING_MODELS.find((known) => known.id === id)
+  if (model === undefined) return refuse(call, unknownModel(id, method))
+  if (isRetired(call, model)) return refuse(call, retiredModel(model.id))
+  const body = parseJson(call.body.toString('utf8'))
+  if (!isObject(body)) return refuse(call, invalidArgument('Invalid JSON payload received.'))
+  return embedContents(call, body, model)
 }
 
 type Request = {
@@ -234,19 +252,18 @@ function countPrompt(call: Call, model: GoogleModel): Outcome {
 
 /** The list has no dates: a model is in it, or it is not. */
 function showModels(call: Call, id: string | undefined): Outcome {
-  if (id === undefined) {
-    const served = GOOGLE_MODELS.filter((model) => !isRetired(call, model))
-    return plainOutcome(jsonReply(200, { models: served.map(describeModel) }, GOOGLE_HEADERS))
-  }
-  const model = findGoogleModel(decodePercent(id))
-  if (model === undefined || isRetired(call, model)) {
-    return plainOutcome(errorReply(unknownModel(id, 'getModel'), false))
-  }
-  return plainOutcome(jsonReply(200, describeModel(model), GOOGLE_HEADERS))
+  const listed = [
+    ...GOOGLE_MODELS.filter((model) => !isRetired(call, model)).map(describeModel),
+    ...GOOGLE_EMBEDDING_MODELS.filter((model) => !isRetired(call, model)).map(describeEmbedding),
+  ]
+  if (id === undefined) return plainOutcome(jsonReply(200, { models: listed }, GOOGLE_HEADERS))
+  const model = listed.find(({ name }) => name === `models/${decodePercent(id)}`)
+  if (model === undefined) return plainOutcome(errorReply(unknownModel(id, 'getModel'), false))
+  return plainOutcome(jsonReply(200, model, GOOGLE_HEADERS))
 }
 
-function isRetired(call: Call, model: GoogleModel): boolean {
-  return modelLife(call, model.id).stage === 'retired'
+function isRetired(call: Call, { id }: { id: string }): boolean {
+  return modelLife(call, id).stage === 'retired'
 }
 
 function describeModel(model: GoogleModel) {
@@ -257,5 +274,15 @@ function describeModel(model: GoogleModel) {
     outputTokenLimit: model.output_tokens,
     supportedGenerationMethods: ['generateContent', 'countTokens'],
     thinking: model.budget !== null,
+  }
+}
+
+function describeEmbedding(model: GoogleEmbeddingModel) {
+  return {
+    name: `models/${model.id}`,
+    displayName: model.display_name,
+    inputTokenLimit: model.input_tokens,
+    outputTokenLimit: 1,
+    supportedGenerationMethods: ['embedContent'],
   }
 }

@@ -17,10 +17,12 @@ import {
 import { digest, makeLetters } from '../random.ts'
 import { jsonReply, type Outcome, type Reply } from '../reply.ts'
 import { countTokens } from '../tokens.ts'
+import { findEmbeddingModel } from './embeddings.ts'
 import {
   answerTooLong,
   badRequest,
   inputTooLong,
+  NOT_A_CHAT_MODEL,
   ONLY_IN_RESPONSES,
   type OpenaiError,
   openaiFault,
@@ -53,7 +55,7 @@ export function answerChat(call: Call): Outcome {
   const fields = checkFields(body)
   if (fields !== undefined) return refuse(call, fields)
   const model = findServed(call, textOf(body['model']))
-  if (model === undefined) return refuse(call, unknownModel(textOf(body['model'])))
+  if (model === undefined) return refuse(call, wrongModel(call, textOf(body['model'])))
   if (!model.in_chat) return refuse(call, ONLY_IN_RESPONSES)
   const conversation = readConversation(body)
   const directives = readDirectives(conversation)
@@ -73,6 +75,10 @@ export function answerChat(call: Call): Outcome {
     reply: streamed ? streamReply(call, completion) : wholeReply(call, completion),
     directives,
   }
+}
+
+function wrongModel(call: Call, name: string): OpenaiError {
+  return findEmbeddingModel(call, name) === undefined ? unknownModel(name) : NOT_A_CHAT_MODEL
 }
 
 /** An answer that was asked for must fit beside the prompt; without a limit it is simply shorter. */

@@ -87,6 +87,12 @@ export const ONLY_IN_RESPONSES: OpenaiError = {
   message: 'This model is only supported in v1/responses and not in v1/chat/completions.',
 }
 
+export const NOT_A_CHAT_MODEL: OpenaiError = {
+  ...ONLY_IN_RESPONSES,
+  message:
+    'This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use v1/completions?',
+}
+
 export const SERVER_ERROR: OpenaiError = {
   status: 500,
   type: 'server_error',

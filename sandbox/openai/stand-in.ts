@@ -4,6 +4,7 @@ import { type Call, isRefusedKey, modelLife, readBearer, type StandIn } from '..
 import { decodePercent } from '../json.ts'
 import { jsonReply, type Outcome, plainOutcome } from '../reply.ts'
 import { answerChat } from './chat.ts'
+import { answerEmbeddings, EMBEDDING_MODELS, findEmbeddingModel } from './embeddings.ts'
 import {
   badRequest,
   errorReply,
@@ -12,17 +13,22 @@ import {
   unknownModel,
   wrongKey,
 } from './errors.ts'
-import { OPENAI_MODELS, type OpenaiModel } from './models.ts'
+import { OPENAI_MODELS } from './models.ts'
 import { answerResponse } from './responses/create.ts'
 import { findServed, refuse } from './served.ts'
+
+type ListedModel = { id: string; created: number }
+
+const ALL_MODELS: readonly ListedModel[] = [...OPENAI_MODELS, ...EMBEDDING_MODELS]
 
 const POSTS: Readonly<Record<string, (call: Call) => Outcome>> = {
   '/v1/chat/completions': answerChat,
   '/v1/responses': answerResponse,
+  '/v1/embeddings': answerEmbeddings,
 }
 
 export const openaiStandIn: StandIn = {
-  model_ids: OPENAI_MODELS.map((model) => model.id),
+  model_ids: ALL_MODELS.map((model) => model.id),
   max_body_bytes: 64 * 1_048_576,
   handle(call) {
     const key = readBearer(call)
@@ -47,19 +53,23 @@ function wrongMethod(call: Call): Outcome {
 }
 
 function listModels(call: Call): Outcome {
-  const served = OPENAI_MODELS.filter((model) => findServed(call, model.id) !== undefined)
+  const served = ALL_MODELS.filter((model) => findListed(call, model.id) !== undefined)
   const body = { object: 'list', data: served.map((model) => describeModel(call, model)) }
   return plainOutcome(jsonReply(200, body, openaiHeaders(call)))
 }
 
 function showModel(call: Call): Outcome {
   const name = decodePercent(call.path.slice('/v1/models/'.length))
-  const model = findServed(call, name)
+  const model = findListed(call, name)
   if (model === undefined) return refuse(call, unknownModel(name))
   return plainOutcome(jsonReply(200, describeModel(call, model), openaiHeaders(call)))
 }
 
-function describeModel(call: Call, { id, created }: OpenaiModel) {
+function describeModel(call: Call, { id, created }: ListedModel) {
   const shutdown_date = modelLife(call, id).retires_on
   return { id, object: 'model', created, owned_by: 'system', shutdown_date }
+}
+
+function findListed(call: Call, name: string): ListedModel | undefined {
+  return findServed(call, name) ?? findEmbeddingModel(call, name)
 }

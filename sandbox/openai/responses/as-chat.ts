@@ -69,9 +69,9 @@ function otherMessage(item: JsonObject): JsonObject | undefined {
 function addToTurn(turn: AssistantTurn, item: JsonObject): void {
   const { type, call_id: id, name } = item
   if (type === 'reasoning') {
-    const sealed = textOf(item['encrypted_content'])
-    const text = mediaFiller(sealed, unsealReasoning(sealed)?.tokens ?? 0)
-    turn.content.push({ type: 'text', text })
+    const tokens = unsealReasoning(textOf(item['encrypted_content']))?.tokens ?? 0
+    // Not the sealed content: it differs from call to call, and so would the answer.
+    turn.content.push({ type: 'text', text: mediaFiller('reasoning', tokens) })
   } else if (type === 'function_call') {
     const call = { id, type: 'function', function: { name, arguments: item['arguments'] } }
     turn.tool_calls = [...(turn.tool_calls ?? []), call]

@@ -69,8 +69,10 @@ function itemNotFound(id: string, unstored: boolean): OpenaiError {
 }
 
 function checkRepeats(items: readonly JsonObject[]): OpenaiError | undefined {
-  const ids = items.map((item) => textOf(item['id']))
-  const repeated = ids.find((id, at) => id !== '' && ids.indexOf(id) !== at)
+  const seen = new Set<string>()
+  const repeated = items
+    .map((item) => textOf(item['id']))
+    .find((id) => id !== '' && (seen.has(id) || !seen.add(id)))
   if (repeated === undefined) return undefined
   const message = `Duplicate item found with id ${repeated}. Remove duplicate items from your input and try again.`
   return badRequest(message, 'input', null)

@@ -29,11 +29,14 @@ export class ItemPlace {
   readonly id: string
   readonly #records: Records
   readonly #output_index: number
+  /** Made once, because most records are small. */
+  readonly #members: string
 
   constructor(records: Records, { id, output_index }: { id: string; output_index: number }) {
     this.id = id
     this.#records = records
     this.#output_index = output_index
+    this.#members = `"item_id":"${id}","output_index":${output_index}`
   }
 
   writeItem(type: 'added' | 'done', item: unknown): string {
@@ -43,7 +46,6 @@ export class ItemPlace {
 
   /** Of something inside the item; `type` without `response.` in front. */
   write(type: string, members: string): string {
-    const place = `"item_id":"${this.id}","output_index":${this.#output_index}`
-    return this.#records.write(`response.${type}`, `${place},${members}`)
+    return this.#records.write(`response.${type}`, `${this.#members},${members}`)
   }
 }
