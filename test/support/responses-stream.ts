@@ -216,7 +216,8 @@ function closeItem({ item }: StreamRecord, open: SeenItem): void {
     open.parts.every(({ is_done }) => is_done),
     'an item is closed while a part is open',
   )
-  if (/_call$/.test(open.item.type)) assert.ok(open.text_done, 'a call is closed without its end')
+  if (open.item.type.endsWith('_call'))
+    assert.ok(open.text_done, 'a call is closed without its end')
   if (item.type !== 'reasoning') assert.match(item.status ?? '', /^(completed|incomplete)$/)
   assert.deepEqual(comparable(item), comparable(assemble(open, item.status)))
   open.item = item

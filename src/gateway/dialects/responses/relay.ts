@@ -52,10 +52,7 @@ export class ResponsesRelay {
     this.#hearThoughts(events)
     switch (type) {
       case 'response.created':
-      case 'response.queued':
-      case 'response.in_progress':
-        this.#begun = recordOf(record['response'])
-        return this.#write(type, `"response":${JSON.stringify(this.#present(this.#begun, []))}`)
+        return this.#begin(recordOf(record['response']))
       case 'response.output_item.added':
       case 'response.output_item.done':
         return this.#writeItem(type, record)
@@ -64,6 +61,8 @@ export class ResponsesRelay {
         this.#ended = recordOf(record['response'])
         return ''
       // Those that the client sees are ours.
+      case 'response.queued':
+      case 'response.in_progress':
       case 'keepalive':
       case '':
         return ''
@@ -115,6 +114,13 @@ export class ResponsesRelay {
     const { model, echo, id } = this.#options.head
     const fields = { ...pickFields(response), ...echo, model, output, service_tier: 'default' }
     return { ...fields, id: textOf(response['id']) || id, user: null }
+  }
+
+  /** With both records at once, so that a response that breaks off has them too. */
+  #begin(response: JsonRecord): string {
+    this.#begun = { ...response, status: 'in_progress' }
+    const begun = `"response":${JSON.stringify(this.#present(this.#begun, []))}`
+    return this.#write('response.created', begun) + this.#write('response.in_progress', begun)
   }
 
   #writeItem(type: string, record: JsonRecord): string {

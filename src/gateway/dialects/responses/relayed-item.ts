@@ -1,13 +1,13 @@
 // One item of a response that is relayed, as far as it has come: what a response that breaks off says of it.
 
-import { type JsonRecord, numberOf, textOf } from '../../upstreams/json-values.ts'
+import { type JsonRecord, numberOf, recordOf, textOf } from '../../upstreams/json-values.ts'
 
-type Piece = { type: string; text: string }
+/** A part of a message or of a summary, or the arguments of a call. */
+type Piece = { part: JsonRecord; text: string }
 
 export class RelayedItem {
   #item: JsonRecord = {}
   #is_done = false
-  /** Texts that came in deltas, by the number of their part. */
   readonly #pieces = new Map<number, Piece>()
 
   /** The item as the provider opens or ends it. */
@@ -18,16 +18,21 @@ export class RelayedItem {
 
   /** A record about something inside it. */
   hear(type: string, record: JsonRecord): void {
-    if (!type.endsWith('.delta')) return
     const index = numberOf(record['content_index'] ?? record['summary_index']) ?? 0
-    const piece = this.#pieces.get(index) ?? { type, text: '' }
-    this.#pieces.set(index, piece)
-    piece.text += textOf(record['delta'])
+    if (type.endsWith('_part.added')) {
+      this.#pieces.set(index, { part: recordOf(record['part']), text: '' })
+    } else if (type.endsWith('.delta')) {
+      const piece = this.#pieces.get(index) ?? { part: {}, text: '' }
+      this.#pieces.set(index, piece)
+      piece.text += textOf(record['delta'])
+    }
   }
 
   present(): JsonRecord {
     if (this.#is_done) return this.#item
-    return { ...this.#item, ...this.#heard(), status: 'incomplete' }
+    const { status } = this.#item
+    const ended = status === undefined ? {} : { status: 'incomplete' }
+    return { ...this.#item, ...this.#heard(), ...ended }
   }
 
   #heard(): JsonRecord {
@@ -37,7 +42,7 @@ export class RelayedItem {
       case 'message':
         return { content: pieces.map(presentPart) }
       case 'reasoning':
-        return { summary: pieces.map((piece) => ({ type: 'summary_text', text: piece.text })) }
+        return { summary: pieces.map(presentPart) }
       case 'function_call':
         return { arguments: text }
       case 'custom_tool_call':
@@ -48,7 +53,6 @@ export class RelayedItem {
   }
 }
 
-function presentPart({ type, text }: Piece): JsonRecord {
-  if (type === 'response.refusal.delta') return { type: 'refusal', refusal: text }
-  return { type: 'output_text', annotations: [], logprobs: [], text }
+function presentPart({ part, text }: Piece): JsonRecord {
+  return part['type'] === 'refusal' ? { ...part, refusal: text } : { ...part, text }
 }

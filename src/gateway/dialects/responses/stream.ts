@@ -71,18 +71,10 @@ export class ResponsesStream implements DialectStream {
 
   write(event: ChatEvent): string {
     const start = this.#start()
-    switch (event.kind) {
-      case 'start':
-        return start
-      case 'usage':
-        this.#usage = event.usage
-        return start
-      case 'stop':
-        this.#stop = event.reason
-        return start
-      default:
-        return start + this.#output.write(event)
-    }
+    if (event.kind === 'usage') this.#usage = event.usage
+    else if (event.kind === 'stop') this.#stop = event.reason
+    else if (event.kind !== 'start') return start + this.#output.write(event)
+    return start
   }
 
   relay(frame: ProviderFrame): string {
