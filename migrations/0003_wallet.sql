@@ -105,6 +105,7 @@ create type usage_state as enum ('settled', 'late');
 -- Where a call came in: the template of its route.
 create type usage_endpoint as enum ('/v1/chat/completions', '/v1/messages', '/v1/responses',
   '/v1/users/:external_user_id/chat/completions', '/v1/users/:external_user_id/messages', '/v1/users/:external_user_id/responses',
+  '/v1/embeddings', '/v1/users/:external_user_id/embeddings',
   '/v1/audio/speech', '/v1/audio/transcriptions', '/v1/audio/sound-effects',
   '/v1/users/:external_user_id/audio/speech', '/v1/users/:external_user_id/audio/transcriptions',
   '/v1/users/:external_user_id/audio/sound-effects',

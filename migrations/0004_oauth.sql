@@ -10,12 +10,18 @@ create table app (
   id uuid primary key,
   developer_id uuid not null references account (id) on delete cascade,
   client_id text not null,
-  secret_digest bytea not null,
+  -- Where its code runs; never changes. Only a web server can keep a secret.
+  client_type text not null default 'web_server',
+  secret_digest bytea,
   -- The one before, while it is still good.
   previous_secret_digest bytea,
   previous_secret_expires_at timestamptz,
   name text not null,
   redirect_uris text[] not null,
+  -- Pages that may call with its tokens, beside those of its redirect URIs.
+  origins text[] not null default '{}',
+  -- Whether users may sign in on another device (RFC 8628).
+  device_grant boolean not null default false,
   allowed_scopes text[] not null,
   -- What the developer adds to the price of a call, in hundredths of a percent.
   markup_bps integer not null,
@@ -30,6 +36,9 @@ create table app (
     (previous_secret_digest is null) = (previous_secret_expires_at is null)
   ),
   constraint app_client_id_is_unique unique (client_id),
+  constraint app_client_type_is_known check (client_type in ('web_server', 'browser', 'native')),
+  constraint app_secret_is_of_a_web_server check ((client_type = 'web_server') = (secret_digest is not null)),
+  constraint app_device_grant_is_native check (client_type = 'native' or not device_grant),
   constraint app_scopes_are_known check (
     allowed_scopes <@ array['credits.read', 'credits.spend'] and cardinality(allowed_scopes) > 0
   ),
@@ -82,6 +91,8 @@ create table oauth_grant (
   -- grant, which ends when its link was not used for long (HOSTED_GRANT_IDLE_DAYS).
   lapses_at timestamptz,
   expires_at timestamptz,
+  -- The thumbprint of the key (RFC 7638) that the app showed with the code: every refresh needs that key.
+  dpop_jkt text,
   -- To the day, and kept for hosted grants only.
   last_used_at timestamptz
 );
@@ -130,6 +141,14 @@ create table oauth_refresh_token (
 create index oauth_refresh_token_by_grant on oauth_refresh_token (grant_id);
 create index oauth_refresh_token_by_expiry on oauth_refresh_token (expires_at);
 create index oauth_refresh_token_replayable on oauth_refresh_token (rotated_at) where replay is not null;
+
+-- Proofs of a key (RFC 9449) that were used, until they are too old to be accepted: each is good once.
+create table dpop_proof (
+  -- Of the key's thumbprint and the proof's own id.
+  proof_digest bytea primary key,
+  expires_at timestamptz not null
+);
+create index dpop_proof_by_expiry on dpop_proof (expires_at);
 
 -- Live links only: ending the grant deletes the row.
 create table hosted_link (

@@ -1,6 +1,7 @@
 // The content of every generated file, by its path.
 
 import { readFileSync } from 'node:fs'
+import { EMBEDDING_MODELS } from '../src/catalog/embedding-models.ts'
 import type { UpstreamModel } from '../src/catalog/models.ts'
 import { CHAT_MODELS } from '../src/catalog/price-list.ts'
 import { RETIREMENTS } from '../src/catalog/successors.ts'
@@ -17,6 +18,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     '.env.example': describeSettings(),
     'docs/compatibility.md': embedFieldTables(readFileSync('docs/compatibility.md', 'utf8')),
     'docs/connect-an-app.md': embedFiles(readFileSync('docs/connect-an-app.md', 'utf8')),
+    'docs/embeddings.md': embedEmbeddingModels(readFileSync('docs/embeddings.md', 'utf8')),
     'docs/errors.md': describeErrors(),
     'docs/models.md': embedModels(readFileSync('docs/models.md', 'utf8')),
     'docs/openapi.json': `${JSON.stringify(await readDocument(), null, 2)}\n`,
@@ -53,6 +55,20 @@ function embedModels(page: string): string {
   return page.replace(
     /<!-- models -->.*<!-- \/models -->/s,
     () => `<!-- models -->\n${head}${rows.join('')}<!-- /models -->`,
+  )
+}
+
+/** Puts the embedding models between their two comments. */
+function embedEmbeddingModels(page: string): string {
+  const rows = EMBEDDING_MODELS.map((model) => {
+    const { name, price, dimensions, max_input_tokens } = model
+    const cells = [`\`${name}\``, `$${Number(price) / 1_000_000}`, dimensions, max_input_tokens]
+    return `| ${cells.map((cell) => cell.toLocaleString('en')).join(' | ')} |\n`
+  })
+  const head = '| Model | Costs | Dimensions | Tokens of a text |\n|---|---|---|---|\n'
+  return page.replace(
+    /<!-- embeddings -->.*<!-- \/embeddings -->/s,
+    () => `<!-- embeddings -->\n${head}${rows.join('')}<!-- /embeddings -->`,
   )
 }
 

@@ -12,10 +12,11 @@ import { sessionListRoutes } from './accounts/session-routes.ts'
 import { stepUpRoutes } from './accounts/step-up-routes.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Parts } from './compose.ts'
-import { accessEnder } from './end-access.ts'
+import { accessEnder, browserGrantEnder } from './end-access.ts'
 import { describeEvents } from './events/event-docs.ts'
 import { fundingRoutes } from './funding/routes.ts'
 import { audioRoutes } from './gateway/audio/routes.ts'
+import { embeddingRoutes } from './gateway/embeddings/routes.ts'
 import { playgroundRoutes } from './gateway/playground-routes.ts'
 import { responsesRoutes } from './gateway/responses-routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
@@ -31,6 +32,8 @@ import { appRoutes } from './oauth/app-routes.ts'
 import { appUserRoutes } from './oauth/app-user-routes.ts'
 import { authorizeRoutes } from './oauth/authorize-routes.ts'
 import { connectionRoutes } from './oauth/connection-routes.ts'
+import { devicePages } from './oauth/device/page-routes.ts'
+import { deviceRoutes } from './oauth/device/routes.ts'
 import { readConnectedUser, readLinkedUser } from './oauth/links.ts'
 import { protocolRoutes } from './oauth/protocol-routes.ts'
 import { secondFactorPages } from './oauth/second-factor-routes.ts'
@@ -105,6 +108,7 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   const gateway_parts = { ...parts, public_url, ledger: () => parts.call_ledger }
   gatewayRoutes(app, gateway_parts)
   responsesRoutes(app, gateway_parts)
+  embeddingRoutes(app, gateway_parts)
   audioRoutes(app, gateway_parts)
   playgroundRoutes(app, gateway_parts)
   options.addRoutes?.(app)
@@ -128,6 +132,7 @@ function accountParts(parts: Parts, options: AppOptions) {
     login_limit: config.LOGIN_LIMIT_PER_MINUTE,
     secure_cookies: config.PUBLIC_URL.startsWith('https:'),
     endAccess: accessEnder(parts),
+    endBrowserGrants: browserGrantEnder(parts),
     wakeMailSender: options.wakeMailSender ?? (() => {}),
     // At a public address anybody could otherwise confirm somebody else's.
     shows_mail_links:
@@ -162,6 +167,8 @@ function oauthRoutes(app: App, parts: AccountParts): void {
   securityPages(app, parts)
   authorizeRoutes(app, parts)
   protocolRoutes(app, parts)
+  deviceRoutes(app, parts)
+  devicePages(app, parts)
   connectionRoutes(app, parts)
   sessionPageRoutes(app, parts)
 }

@@ -16,7 +16,7 @@ import { GROWTH_WAIT_MS } from './gateway/hold-growth.ts'
 import { IdempotentCalls } from './gateway/idempotency/idempotent-calls.ts'
 import { ModelWatch } from './gateway/model-watch.ts'
 import { PriceLists } from './gateway/price-lists.ts'
-import { createElevenlabs, createProviders } from './gateway/providers.ts'
+import { createElevenlabs, createEmbedders, createProviders } from './gateway/providers.ts'
 import { ResponseItems } from './gateway/response-items/items.ts'
 import { RunningCalls } from './gateway/running-calls.ts'
 import type { KeyPrincipal, TokenPrincipal } from './http/access.ts'
@@ -151,6 +151,7 @@ function composeModels(config: Config, clock: Clock, http_client: HttpClient) {
     catalog,
     responses_dialect: composeResponses(config, clock, catalog),
     upstreams: createProviders(config, http_client),
+    embedders: createEmbedders(config, http_client),
     elevenlabs: createElevenlabs(config, http_client),
     model_watch: new ModelWatch(),
   }

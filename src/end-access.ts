@@ -2,8 +2,9 @@
 // domains stand to the right of accounts, so accounts get it as a function.
 
 import type { EndAccess } from './accounts/mail-proofs.ts'
+import type { EndBrowserGrants } from './accounts/sessions.ts'
 import { endKeysOfAccount } from './keys/keys.ts'
-import { endOAuthOfAccount } from './oauth/ending.ts'
+import { endBrowserGrants, endOAuthOfAccount } from './oauth/ending.ts'
 import type { GrantParts } from './oauth/grants.ts'
 import { forgetPayoutAccount } from './payouts/accounts.ts'
 import { forgetAutoTopup } from './topups/auto-store.ts'
@@ -19,4 +20,8 @@ export function accessEnder(parts: GrantParts): EndAccess {
     await parts.feed.invalidate(tx, [`account:${account_id}`])
     return { keys }
   }
+}
+
+export function browserGrantEnder(parts: GrantParts): EndBrowserGrants {
+  return (tx, account_id) => endBrowserGrants(parts, tx, account_id)
 }

@@ -119,7 +119,7 @@ export const SETTINGS = {
   FUNDING_LIMIT_PER_MINUTE: limit({ fallback: 30, doc: 'Funding transfers a minute per API key.' }),
   TOKEN_LIMIT_PER_MINUTE: limit({
     fallback: 1000,
-    doc: 'Requests a minute to /oauth/token and /oauth/revoke per app.',
+    doc: 'Requests a minute to /oauth/token and /oauth/revoke per app; for apps without a secret per app and address, and 50 times as many from all addresses.',
   }),
   SESSION_IDLE_MINUTES: integer({
     fallback: 1_440,

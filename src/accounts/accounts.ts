@@ -21,7 +21,13 @@ import { type PasswordRules, requireStrongPassword } from './password-policy.ts'
 import { hashPassword, needsRehash, verifyPassword } from './passwords.ts'
 import { callOffProofs } from './proof-store.ts'
 import { recordSecurityEvent } from './security-log/security-log.ts'
-import { type Client, closeSessions, openSession, type Session } from './sessions.ts'
+import {
+  type Client,
+  closeSessions,
+  type EndBrowserGrants,
+  openSession,
+  type Session,
+} from './sessions.ts'
 import {
   type Attempt,
   type AttemptParts,
@@ -47,6 +53,7 @@ export type AccountParts = PasswordRules &
   AttemptParts & {
     feed: InvalidationFeed
     welcome_credits: bigint
+    endBrowserGrants: EndBrowserGrants
   }
 
 export type User = { id: string; email: string; balance: bigint }
@@ -206,6 +213,7 @@ export async function changePassword(
       account_id: account.id,
       except_id: caller.session_id,
     })
+    await parts.endBrowserGrants(tx, account.id)
     await recordSecurityEvent(parts, tx, {
       account_id: account.id,
       kind: 'password_changed',

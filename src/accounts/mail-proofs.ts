@@ -19,7 +19,7 @@ import { hashPassword } from './passwords.ts'
 import { callOffProofs, findMailToken, insertTokenOfMail, lockAccount } from './proof-store.ts'
 import { recordSecurityEvent } from './security-log/security-log.ts'
 import { forgetPlaces } from './security-log/store.ts'
-import { type Client, closeSessions } from './sessions.ts'
+import { type Client, closeSessions, type EndBrowserGrants } from './sessions.ts'
 import { rememberDevice } from './sign-in/known-devices.ts'
 import {
   type AccountRow,
@@ -59,6 +59,7 @@ export type ProofParts = PasswordRules & {
   limits: RateLimits
   log: Log
   endAccess: EndAccess
+  endBrowserGrants: EndBrowserGrants
   /** Wakes the sender in this process, if there is one. */
   wakeMailSender: () => void
   verified_credits: bigint
@@ -153,7 +154,9 @@ export async function resetPassword(
     // Whoever added them had not shown that the address is theirs.
     if (is_first_owner) await deleteFactorsOfAccount(tx, account_id)
     const also = is_first_owner ? EVERYTHING : []
-    if (!kept) {
+    if (kept) {
+      await parts.endBrowserGrants(tx, account_id)
+    } else {
       await parts.endAccess(tx, { account_id, also })
       await forgetPlaces(tx, account_id)
     }

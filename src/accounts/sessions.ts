@@ -163,7 +163,14 @@ export async function listOwnSessions(
 
 export type OwnSession = Awaited<ReturnType<typeof listOwnSessions>>['data'][number]
 
-export type OwnSessionParts = RevocationParts & { clock: Clock; log: Log }
+/** Ends what the account allowed apps in browsers; oauth stands to the right of accounts, so it comes as a function. */
+export type EndBrowserGrants = (tx: Tx, account_id: string) => Promise<void>
+
+export type OwnSessionParts = RevocationParts & {
+  clock: Clock
+  log: Log
+  endBrowserGrants: EndBrowserGrants
+}
 
 export async function endOwnSession(
   parts: OwnSessionParts,
@@ -180,7 +187,7 @@ export async function endOwnSession(
   })
 }
 
-/** Signs out everywhere: everywhere else, or here as well. Answers how many sessions there were. */
+/** Signs out everywhere: everywhere else, or here as well, and of apps in browsers. Answers how many sessions there were. */
 export async function endOwnSessions(
   parts: OwnSessionParts,
   owner: Owner & { client: Client },
@@ -190,6 +197,7 @@ export async function endOwnSessions(
   return await parts.db.transaction(async (tx) => {
     const except_id = current ? null : session_id
     const sessions = await closeSessions(parts.feed, tx, { account_id, except_id })
+    await parts.endBrowserGrants(tx, account_id)
     await recordEnd(parts, tx, owner, { sessions })
     return sessions
   })

@@ -1,7 +1,7 @@
 // `svc catalog …`: what each name stands for today, and whether the providers still have it. Needs no database.
 
 import { parseArgs } from 'node:util'
-import { AUDIO_UNITS, type Catalog, type Model } from '../catalog/models.ts'
+import { type Catalog, INPUT_UNITS, type Model } from '../catalog/models.ts'
 import { openCatalog } from '../catalog-settings.ts'
 import { loadConfig } from '../config.ts'
 import { checkModels, type ProviderCheck } from '../gateway/model-check.ts'
@@ -64,7 +64,11 @@ function show(): void {
 
 function describeModel(model: Model, { retirement_rule }: Catalog): string[] {
   if (model.kind !== 'chat') {
-    const price = `${dollars(model.price, 1_000_000_000_000)} per ${AUDIO_UNITS[model.kind]}`
+    // As chat models: for a million tokens.
+    const price =
+      model.kind === 'embedding'
+        ? dollars(model.price, 1_000_000)
+        : `${dollars(model.price, 1_000_000_000_000)} per ${INPUT_UNITS[model.kind]}`
     return [model.name, model.upstream_id, price, '', '', '-', '']
   }
   const { prices, retires_on = '-', retired, successor } = model

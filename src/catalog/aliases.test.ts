@@ -6,9 +6,10 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { aliasesOf } from './aliases.ts'
 import { loadCatalog } from './catalog.ts'
+import { EMBEDDING_MODELS } from './embedding-models.ts'
 import { AUDIO_MODELS, CHAT_MODELS } from './price-list.ts'
 
-const MODELS = [...CHAT_MODELS, ...AUDIO_MODELS]
+const MODELS = [...CHAT_MODELS, ...EMBEDDING_MODELS, ...AUDIO_MODELS]
 const catalog = loadCatalog()
 const directory = mkdtempSync(path.join(tmpdir(), 'svc-aliases-'))
 after(() => rmSync(directory, { recursive: true, force: true }))
@@ -58,6 +59,12 @@ test('the names that popular tools send are known', () => {
     ],
     'google/gemini-2.5-pro': ['gemini-2.5-pro', 'google/gemini-2.5-pro-preview-06-05'],
     'google/gemini-2.0-flash': ['google/gemini-2.0-flash-001', 'gemini-2.0-flash'],
+    'text-embedding-3-small': ['openai/text-embedding-3-small'],
+    'google/gemini-embedding-001': [
+      'gemini-embedding-001',
+      'models/gemini-embedding-001',
+      'gemini/gemini-embedding-001',
+    ],
     'elevenlabs/eleven_v3': ['eleven_v3'],
     'elevenlabs/scribe_v1': ['scribe_v1'],
   }

@@ -8,6 +8,8 @@ import { AUDIO_KINDS, CHAT_APIS, type ChatModel, type Model, type UpstreamModel 
 const PRICE_MAX = 1_000_000_000_000
 const TOKENS_MAX = 100_000_000
 const ALIASES_MAX = 100
+/** What a reply of the most vectors may come to is bounded by it. */
+const DIMENSIONS_MAX = 4_096
 
 const STRICT = { additionalProperties: false }
 const Price = Type.Integer({ minimum: 0, maximum: PRICE_MAX })
@@ -86,9 +88,25 @@ const AudioEntry = Type.Object(
   STRICT,
 )
 
+const EmbeddingEntry = Type.Object(
+  {
+    kind: Type.Literal('embedding'),
+    ...Names,
+    provider: Type.Enum(['openai', 'google']),
+    upstream_id: Upstream.upstream_id,
+    price: Price,
+    max_input_tokens: Tokens,
+    max_request_tokens: Type.Optional(Tokens),
+    dimensions: Type.Integer({ minimum: 1, maximum: DIMENSIONS_MAX }),
+    shortens: Type.Boolean(),
+  },
+  STRICT,
+)
+
 const ajv = new Ajv({ strict: false })
 const isChatEntry = ajv.compile<Static<typeof ChatEntry>>(ChatEntry)
 const isAudioEntry = ajv.compile<Static<typeof AudioEntry>>(AudioEntry)
+const isEmbeddingEntry = ajv.compile<Static<typeof EmbeddingEntry>>(EmbeddingEntry)
 
 /** Names the field, in one line. */
 export class FieldFault extends Error {}
@@ -96,8 +114,13 @@ export class FieldFault extends Error {}
 export function toModel(entry: Readonly<Record<string, unknown>>): Model {
   const kind = entry['kind']
   if (kind === 'chat') return toChatModel(checked(isChatEntry, entry))
+  if (kind === 'embedding') {
+    const { price, ...rest } = checked(isEmbeddingEntry, entry)
+    return { ...rest, price: BigInt(price) }
+  }
   if (!AUDIO_KINDS.some((known) => known === kind)) {
-    throw new FieldFault(`kind must be one of ${JSON.stringify(['chat', ...AUDIO_KINDS])}`)
+    const kinds = ['chat', 'embedding', ...AUDIO_KINDS]
+    throw new FieldFault(`kind must be one of ${JSON.stringify(kinds)}`)
   }
   const { price, ...rest } = checked(isAudioEntry, entry)
   return { ...rest, price: BigInt(price) }

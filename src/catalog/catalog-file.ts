@@ -1,8 +1,8 @@
 // CATALOG_FILE: `{ "models": { "<public name>": { … } } }`. A name of the price list takes the given fields
 // and keeps the others; a new name is a new model and needs them all. `prices`, `capabilities`, `image_tokens` and
 // `successor` are merged field by field, `long_prompt` is replaced whole, `aliases` are added, and null removes what is
-// optional. What belongs to an upstream id goes with it: another `upstream_id` ends the listed retirement and
-// the listed `api`, and one in `successor` the rest of the listed successor.
+// optional. What belongs to an upstream id goes with it: another `upstream_id` ends the listed retirement, and one in
+// `successor` the rest of the listed successor.
 // A wrong file stops the start with one line that names the file, the model and the field.
 
 import { readFileSync, statSync } from 'node:fs'
@@ -89,7 +89,7 @@ function toFields(model: Model): Fields {
 function mergeModel(listed: Fields, given: Fields): Fields {
   const { aliases: listed_aliases, ...fields } = listed
   const moves = 'upstream_id' in given && given['upstream_id'] !== fields['upstream_id']
-  const { retires_on: _day, successor: _successor, api: _api, ...moved } = fields
+  const { retires_on: _day, successor: _successor, ...moved } = fields
   const merged = mergeFields(moves ? moved : fields, given)
   const { aliases } = given
   if (aliases === null || (aliases !== undefined && !Array.isArray(aliases))) return merged

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import { loadCatalog } from './catalog.ts'
 import { CatalogFileError } from './catalog-file.ts'
+import { EMBEDDING_MODELS } from './embedding-models.ts'
 import { type ChatModel, disconnectPolicy } from './models.ts'
 import { AUDIO_MODELS, CHAT_MODELS } from './price-list.ts'
 
@@ -86,7 +87,7 @@ test('every model of the specification is there, by its exact name', () => {
     ],
   )
   const catalog = loadCatalog()
-  assert.equal(catalog.list().length, 20)
+  assert.equal(catalog.list().length, 24)
   for (const model of catalog.list()) assert.equal(catalog.find(model.name), model)
   for (const name of ['GPT-4o', 'gpt-4o ', 'claude-opus-9', '__proto__', '']) {
     assert.equal(catalog.find(name), undefined)
@@ -113,6 +114,36 @@ test('prices are those of the list, in dollars per million tokens', () => {
     ['gemini-2.5-flash', 0.3, 0.03, 2.5],
     ['gemini-2.0-flash', 0.1, 0.025, 0.4],
   ])
+})
+
+test('embedding models cost their input, and say how long their vectors are', () => {
+  const listed = EMBEDDING_MODELS.map(({ name, price, dimensions }) => [
+    name,
+    Number(price) / 1_000_000,
+    dimensions,
+  ])
+  assert.deepEqual(listed, [
+    ['text-embedding-3-small', 0.02, 1_536],
+    ['text-embedding-3-large', 0.13, 3_072],
+    ['text-embedding-ada-002', 0.1, 1_536],
+    ['google/gemini-embedding-001', 0.15, 3_072],
+  ])
+  const added = load({
+    'our-vectors': {
+      kind: 'embedding',
+      provider: 'openai',
+      upstream_id: 'vectors-1',
+      price: 7,
+      max_input_tokens: 512,
+      dimensions: 64,
+      shortens: false,
+    },
+  })
+  assert.equal(added.find('our-vectors')?.kind, 'embedding')
+  assert.throws(
+    () => load({ 'text-embedding-3-small': { dimensions: 100_000 } }),
+    /dimensions must be <= 4096/,
+  )
 })
 
 test('the price list would pass as a catalog file: every price is whole, every model has a date', () => {

@@ -4,6 +4,7 @@
 import { type Clock, systemClock } from '../platform/clock.ts'
 import { aliasesOf } from './aliases.ts'
 import { applyCatalogFile } from './catalog-file.ts'
+import { EMBEDDING_MODELS } from './embedding-models.ts'
 import { followLifeCycle } from './life-cycle.ts'
 import type { Catalog, Model, RetirementRule } from './models.ts'
 import { nearestName } from './nearest-name.ts'
@@ -45,7 +46,8 @@ export function loadCatalog(options: CatalogOptions = {}): Catalog {
 
 function listModels(): Model[] {
   const chat = CHAT_MODELS.map((model) => ({ ...model, ...RETIREMENTS.get(model.name) }))
-  return [...chat, ...AUDIO_MODELS].map((model) => ({ ...model, aliases: aliasesOf(model) }))
+  const models = [...chat, ...EMBEDDING_MODELS, ...AUDIO_MODELS]
+  return models.map((model) => ({ ...model, aliases: aliasesOf(model) }))
 }
 
 function* namesOf(models: readonly Model[]): Generator<[name: string, answer: string]> {

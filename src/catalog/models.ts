@@ -67,11 +67,12 @@ export type ChatModel = UpstreamModel & {
 
 export const AUDIO_KINDS = ['speech', 'transcription', 'sound'] as const
 
-/** What is counted: characters (code points) spoken, hours heard, sounds made. */
-export const AUDIO_UNITS = {
+/** What is counted: characters (code points) spoken, hours heard, sounds made, tokens embedded. */
+export const INPUT_UNITS = {
   speech: 'character',
   transcription: 'hour',
   sound: 'generation',
+  embedding: 'token',
 } as const
 
 export type AudioModel = {
@@ -82,13 +83,36 @@ export type AudioModel = {
   created?: string
   provider: 'elevenlabs'
   upstream_id: string
-  /** Credits per million units of AUDIO_UNITS. */
+  /** Credits per million units of INPUT_UNITS. */
   price: bigint
   /** The longest text of one request. */
   max_characters?: number
 }
 
-export type Model = ChatModel | AudioModel
+export type EmbeddingModel = {
+  kind: 'embedding'
+  name: string
+  aliases?: readonly string[]
+  display_name?: string
+  created?: string
+  provider: 'openai' | 'google'
+  upstream_id: string
+  /** Credits per million tokens. */
+  price: bigint
+  /** Of one text. */
+  max_input_tokens: number
+  /** Of all texts of a request, where the provider limits them. */
+  max_request_tokens?: number
+  /** Of a vector, if no other length is asked for; none is longer. */
+  dimensions: number
+  /** Whether shorter vectors can be asked for. */
+  shortens: boolean
+}
+
+/** Each has one price, for what goes in. */
+export type InputModel = AudioModel | EmbeddingModel
+
+export type Model = ChatModel | InputModel
 
 /**
  * What becomes of a model whose provider has shut it down: `succeed` lets its successor serve the name, `refuse`

@@ -9,7 +9,7 @@ import {
   affordableOutput,
   costWithin,
   markupOf,
-  priceAudio,
+  priceInput,
   priceUsage,
   quoteMaximum,
   quoteMinimum,
@@ -276,7 +276,7 @@ test('audio is charged by character, by the millisecond of an hour and by sound'
   const priceOf = (name: string, quantity: number) => {
     const model = AUDIO_MODELS.find((one) => one.name === `elevenlabs/${name}`)
     assert.ok(model)
-    return priceAudio(model, quantity)
+    return priceInput(model, quantity)
   }
   assert.equal(priceOf('eleven_multilingual_v2', 11), 1_100n)
   assert.equal(priceOf('eleven_flash_v2_5', 11), 550n)

@@ -4,7 +4,7 @@
 
 import { ApiError } from '../platform/errors.ts'
 import { CREDITS_MAX, type Credits, divideRoundUp } from '../platform/money.ts'
-import type { AudioModel, ChatModel, TokenPrices } from './models.ts'
+import type { ChatModel, InputModel, TokenPrices } from './models.ts'
 
 const PRICE_UNIT = 1_000_000n
 const BASIS_POINTS = 10_000n
@@ -68,9 +68,9 @@ export function pricesFor(model: ChatModel, prompt_tokens: bigint | number): Tok
 }
 
 /**
- * `quantity`: characters (code points) of speech, milliseconds of a transcription, number of sounds.
+ * `quantity`: characters (code points) of speech, milliseconds of a transcription, number of sounds, tokens of embedded texts.
  */
-export function priceAudio(model: AudioModel, quantity: number): Credits {
+export function priceInput(model: InputModel, quantity: number): Credits {
   const parts_per_unit = model.kind === 'transcription' ? MS_PER_HOUR : 1n
   return inRange(divideRoundUp(toCount(quantity) * model.price, PRICE_UNIT * parts_per_unit))
 }

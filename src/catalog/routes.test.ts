@@ -125,3 +125,17 @@ test('the document shows one readable address for a model', async () => {
   const listed = Object.keys(paths).filter((path) => path.startsWith('/v1/models'))
   assert.deepEqual(listed.sort(), ['/v1/models', '/v1/models/{id}'])
 })
+
+test('embedding models say how long a text and a vector are, in the words that both lists have for it', async () => {
+  const url = '/v1/models/google/gemini-embedding-001'
+  const model = (await read(url)).json()
+  assert.deepEqual(model.pricing, {
+    unit: 'token',
+    input: 150_000,
+    cached_input: 150_000,
+    output: 0,
+  })
+  assert.deepEqual(model.modalities, { input: ['text'], output: ['embedding'] })
+  assert.deepEqual([model.context_window, model.dimensions], [2_048, 3_072])
+  assert.equal((await read(url, ANTHROPIC)).json().max_input_tokens, 2_048)
+})

@@ -4,16 +4,21 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { Timestamp } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
-import { AUDIO_UNITS, type Catalog, type ChatModel, type Model } from './models.ts'
+import { type Catalog, type ChatModel, INPUT_UNITS, type Model } from './models.ts'
 import { unknownModel } from './unknown-model.ts'
 
 /** For models that a catalog file adds without a date. */
 const CREATED_UNKNOWN = '2026-01-01'
-const MODALITIES = ['text', 'image', 'file', 'audio'] as const
+const INPUTS = ['text', 'image', 'file', 'audio'] as const
+const OUTPUTS = ['text', 'audio', 'embedding'] as const
 
-type Modality = (typeof MODALITIES)[number]
+type Input = (typeof INPUTS)[number]
+type Output = (typeof OUTPUTS)[number]
 
-const Modalities = Type.Array(Type.Enum([...MODALITIES]))
+const Modalities = Type.Object({
+  input: Type.Array(Type.Enum([...INPUTS])),
+  output: Type.Array(Type.Enum([...OUTPUTS])),
+})
 
 // Numbers, exact below 2^53: the serialiser takes bigint only where there is one shape to choose from.
 const Price = Type.Integer({ examples: [150_000] })
@@ -47,11 +52,19 @@ const OpenAiModel = Type.Object(
     object: Type.Literal('model'),
     created: Type.Integer({ description: 'Unix seconds.', examples: [1721260800] }),
     owned_by: Type.String({ description: 'The provider.', examples: ['openai'] }),
-    context_window: Type.Optional(Type.Integer({ examples: [128_000] })),
+    context_window: Type.Optional(
+      Type.Integer({
+        description: 'In tokens; of an embedding model, for each text.',
+        examples: [128_000],
+      }),
+    ),
     max_output_tokens: Type.Optional(Type.Integer({ examples: [16_384] })),
+    dimensions: Type.Optional(
+      Type.Integer({ description: 'Of the vectors of an embedding model.', examples: [1_536] }),
+    ),
     pricing: Type.Object(
       {
-        unit: Type.Enum(['token', ...Object.values(AUDIO_UNITS)]),
+        unit: Type.Enum(Object.values(INPUT_UNITS)),
         input: Price,
         cached_input: Price,
         output: Price,
@@ -59,7 +72,7 @@ const OpenAiModel = Type.Object(
       },
       { description: 'Credits per million units; 1,000,000 credits are $1.00.' },
     ),
-    modalities: Type.Object({ input: Modalities, output: Modalities }),
+    modalities: Modalities,
     ...LifeCycle,
   },
   { description: 'As OpenAI describes a model.' },
@@ -178,6 +191,10 @@ function toOpenAi(model: Model): Static<typeof OpenAiModel> {
       context_window: model.context_window,
       max_output_tokens: model.max_output_tokens,
     }),
+    ...(model.kind === 'embedding' && {
+      context_window: model.max_input_tokens,
+      dimensions: model.dimensions,
+    }),
     pricing: pricingOf(model),
     modalities: modalitiesOf(model),
     ...lifeCycleOf(model),
@@ -194,6 +211,7 @@ function toAnthropic(model: Model): Static<typeof AnthropicModel> {
       max_input_tokens: model.max_input_tokens ?? model.context_window,
       max_tokens: model.max_output_tokens,
     }),
+    ...(model.kind === 'embedding' && { max_input_tokens: model.max_input_tokens }),
     ...lifeCycleOf(model),
   }
 }
@@ -222,12 +240,12 @@ function pricingOf(model: Model) {
       ...(audio_input !== undefined && { audio_input: Number(audio_input) }),
     }
   }
-  // Audio has one price: for what is said, heard or asked for.
+  // The others have one price: for what is said, heard, embedded or asked for.
   const price = Number(model.price)
-  return { unit: AUDIO_UNITS[model.kind], input: price, cached_input: price, output: 0 }
+  return { unit: INPUT_UNITS[model.kind], input: price, cached_input: price, output: 0 }
 }
 
-function modalitiesOf(model: Model): { input: Modality[]; output: Modality[] } {
+function modalitiesOf(model: Model): { input: Input[]; output: Output[] } {
   switch (model.kind) {
     case 'chat':
       return { input: inputsOf(model.capabilities), output: ['text'] }
@@ -236,11 +254,13 @@ function modalitiesOf(model: Model): { input: Modality[]; output: Modality[] } {
       return { input: ['text'], output: ['audio'] }
     case 'transcription':
       return { input: ['audio'], output: ['text'] }
+    case 'embedding':
+      return { input: ['text'], output: ['embedding'] }
   }
 }
 
-function inputsOf(capabilities: ChatModel['capabilities']): Modality[] {
+function inputsOf(capabilities: ChatModel['capabilities']): Input[] {
   const { images: image, files: file, audio_input: audio } = capabilities
-  const takes: Record<Modality, boolean> = { text: true, image, file, audio }
-  return MODALITIES.filter((modality) => takes[modality])
+  const takes: Record<Input, boolean> = { text: true, image, file, audio }
+  return INPUTS.filter((input) => takes[input])
 }

@@ -1,6 +1,6 @@
 // Compares what we call upstream with the providers' own lists: which models are gone, which are announced to go.
 
-import type { Catalog, ChatModel } from '../catalog/models.ts'
+import type { Catalog, ChatModel, EmbeddingModel, Model } from '../catalog/models.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { HttpClient } from '../platform/http-client.ts'
 import type { ChatParts } from './order.ts'
@@ -85,7 +85,7 @@ async function checkProvider(
     const today = clock.now()
     const ours = catalog.list().filter((model) => model.provider === provider)
     const findings = ours.flatMap((model) =>
-      model.kind === 'chat' ? findFaults(model, { listed: by_id, catalog, today }) : [],
+      isListed(model) ? findFaults(model, { listed: by_id, catalog, today }) : [],
     )
     return { provider, findings }
   } catch (error) {
@@ -94,16 +94,24 @@ async function checkProvider(
   }
 }
 
+/** What stands in the lists of OpenAI, Anthropic and Google. */
+type CheckedModel = ChatModel | EmbeddingModel
+
+function isListed(model: Model): model is CheckedModel {
+  return model.kind === 'chat' || model.kind === 'embedding'
+}
+
 type Compared = { listed: ReadonlyMap<string, ListedModel>; catalog: Catalog; today: Date }
 
-function findFaults(model: ChatModel, compared: Compared): ModelFinding[] {
+function findFaults(model: CheckedModel, compared: Compared): ModelFinding[] {
   const { listed, catalog, today } = compared
   const { name, provider, upstream_id } = model
-  const next = nextOf(model, catalog)
+  const life: Partial<ChatModel> = model.kind === 'chat' ? model : {}
+  const next = nextOf(life, catalog)
   const subject = { model: name, provider, upstream_id }
   const found: ModelFinding[] = []
   const seen = listed.get(upstream_id)
-  const retires_on = seen?.retires_on ?? ownDay(model, compared)
+  const retires_on = seen?.retires_on ?? ownDay(life, compared)
   if (!seen) {
     const message = `${name}: ${provider} does not list ${upstream_id}${describeNext(next, today)}`
     found.push({ ...subject, state: 'gone', days_left: 0, message })
@@ -122,7 +130,10 @@ function findFaults(model: ChatModel, compared: Compared): ModelFinding[] {
 }
 
 /** What will take the model's place without anybody's doing. */
-function nextOf({ retires_on, successor, retired }: ChatModel, { retirement_rule }: Catalog) {
+function nextOf(
+  { retires_on, successor, retired }: Partial<ChatModel>,
+  { retirement_rule }: Catalog,
+) {
   if (retirement_rule !== 'succeed' || retired || !successor || retires_on === undefined) {
     return undefined
   }
@@ -130,7 +141,10 @@ function nextOf({ retires_on, successor, retired }: ChatModel, { retirement_rule
 }
 
 /** A day that has passed belongs to the model before the successor, and stand-ins have none. */
-function ownDay({ retires_on }: ChatModel, { catalog, today }: Compared): string | undefined {
+function ownDay(
+  { retires_on }: Partial<ChatModel>,
+  { catalog, today }: Compared,
+): string | undefined {
   if (catalog.retirement_rule === 'ignore' || retires_on === undefined) return undefined
   return daysUntil(retires_on, today) > 0 ? retires_on : undefined
 }

@@ -63,7 +63,9 @@ const openai = (...models: (string | [id: string, shutdown_date: string])[]): Li
   },
 })
 
-const CALLED = ['gpt-4o', 'gpt-4o-mini', 'gpt-5', 'gpt-5-mini', 'gpt-5.6-sol', 'gpt-5.6-terra']
+const EMBEDDING = ['text-embedding-3-small', 'text-embedding-3-large', 'text-embedding-ada-002']
+const CHAT = ['gpt-4o', 'gpt-4o-mini', 'gpt-5', 'gpt-5-mini', 'gpt-5.6-sol', 'gpt-5.6-terra']
+const CALLED = [...EMBEDDING, ...CHAT]
 
 test('what goes within 60 days is named, with what serves the name then', async () => {
   const { checks, messages, asked } = await check({ openai: [openai(...CALLED, 'gpt-6-luna')] })
@@ -97,7 +99,9 @@ test('the provider’s own day comes before ours, and a successor that comes too
 })
 
 test('what is not listed is gone: what we call now, and a successor whose day is near', async () => {
-  const { checks, messages } = await check({ openai: [openai(...CALLED.slice(0, 5))] })
+  const { checks, messages } = await check({
+    openai: [openai(...EMBEDDING.slice(0, 2), ...CHAT.slice(0, 5))],
+  })
   const gone = checks.flatMap(({ findings }) => findings.filter(({ state }) => state === 'gone'))
   assert.deepEqual(
     gone.map(({ model, upstream_id, days_left }) => [model, upstream_id, days_left]),
@@ -106,6 +110,7 @@ test('what is not listed is gone: what we call now, and a successor whose day is
       ['gpt-4o-mini', 'gpt-6-luna', 0],
       ['gpt-3.5-turbo', 'gpt-5.6-terra', 0],
       ['gpt-5-mini', 'gpt-5.6-terra', 0],
+      ['text-embedding-ada-002', 'text-embedding-ada-002', 0],
     ],
   )
   assert.ok(
@@ -158,7 +163,14 @@ test('Google’s list is read to its last page, and its names lose their prefix'
   const { messages, asked } = await check({
     google: [
       { body: { models: [{ name: 'models/gemini-3.1-pro-preview' }], nextPageToken: 'p1' } },
-      { body: { models: [{ name: 'models/gemini-3.1-flash-lite' }] } },
+      {
+        body: {
+          models: [
+            { name: 'models/gemini-3.1-flash-lite' },
+            { name: 'models/gemini-embedding-001' },
+          ],
+        },
+      },
     ],
   })
   assert.deepEqual(messages, [
@@ -195,7 +207,7 @@ test('stand-ins have no days of their own', async () => {
 
 test('once a day, not in the first minutes: log, metric and /ready say what was found, and it stays ready', async () => {
   const lists = await startModelLists(() => page)
-  let page: ListPage = openai('gpt-4o', 'gpt-4o-mini', 'gpt-5', 'gpt-5-mini', 'gpt-4-turbo', [
+  let page: ListPage = openai(...EMBEDDING, ...CHAT.slice(0, 4), 'gpt-4-turbo', [
     'gpt-4',
     new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10),
   ])

@@ -11,7 +11,6 @@ import { SoundBody, SpeechBody } from './audio/route-schemas.ts'
 import {
   type AudioHandler,
   type AudioRouteParts,
-  answerAudio,
   answerSound,
   answerSpeech,
   answerTranscription,
@@ -22,6 +21,7 @@ import { PLAYGROUND_POLICY } from './call-policy.ts'
 import { CHAT_DOCUMENTS } from './chat-documents.ts'
 import { openAiDialect } from './dialects/openai/dialect.ts'
 import { IdempotencyHeader } from './idempotency/answer-once.ts'
+import { answerInput } from './input-route.ts'
 import { answerChat, BODY_LIMIT_BYTES, ChatBody, type GatewayParts } from './routes.ts'
 
 const TAGS = ['Playground']
@@ -56,7 +56,7 @@ export function playgroundRoutes(app: App, parts: GatewayParts & AudioRouteParts
 function audioPlaygroundRoutes(app: App, parts: AudioRouteParts): void {
   const answerWith = (endpoint: Endpoint, handler: AudioHandler) => {
     return (request: FastifyRequest, reply: FastifyReply) =>
-      answerAudio(parts, { endpoint, handler }, request, reply)
+      answerInput(parts, { endpoint, handler }, request, reply)
   }
   const about = (operationId: string, summary: string) => ({
     tags: TAGS,

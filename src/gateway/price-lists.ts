@@ -1,7 +1,7 @@
 // Which price list a call is charged at: asked of the database once for each model.
 
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Model } from '../catalog/models.ts'
+import type { EmbeddingModel, Model, TokenPrices } from '../catalog/models.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { storePriceList } from '../wallet/price-lists.ts'
@@ -37,7 +37,13 @@ export class PriceLists {
 
 function describePrices(model: Model): object {
   const { name, upstream_id } = model
+  if (model.kind === 'embedding') return { model: name, upstream_id, prices: tokenPrices(model) }
   if (model.kind !== 'chat') return { model: name, upstream_id, price: model.price }
   const { prices, long_prompt } = model
   return { model: name, upstream_id, prices, long_prompt }
+}
+
+/** What is charged by the token has its prices where chat has them, for receipts and lists of calls. */
+function tokenPrices({ price: input }: EmbeddingModel): TokenPrices {
+  return { input, cache_read: input, cache_write_5m: input, cache_write_1h: input, output: 0n }
 }

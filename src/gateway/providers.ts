@@ -2,8 +2,12 @@
 
 import type { ChatModel } from '../catalog/models.ts'
 import type { HttpClient } from '../platform/http-client.ts'
+import type { EmbeddingParts } from './embeddings/embed.ts'
 import type { ChatParts } from './order.ts'
 import { Elevenlabs } from './upstreams/elevenlabs/elevenlabs.ts'
+import { createEmbedder } from './upstreams/embeddings.ts'
+import { googleEmbeddings } from './upstreams/google/embeddings.ts'
+import { openaiEmbeddings } from './upstreams/openai/embeddings.ts'
 import { PROFILES, type UpstreamName } from './upstreams/registry.ts'
 import { createUpstream } from './upstreams/upstream.ts'
 
@@ -52,6 +56,18 @@ export function createProviders(
     'openai-responses': provider('openai-responses', config.OPENAI_API_KEY, config.OPENAI_BASE_URL),
     anthropic: provider('anthropic', config.ANTHROPIC_API_KEY, config.ANTHROPIC_BASE_URL),
     google: provider('google', config.GOOGLE_API_KEY, config.GOOGLE_BASE_URL),
+  }
+}
+
+/** Where they are asked is said by the providers above. */
+export function createEmbedders(
+  config: Pick<ProviderConfig, 'PROVIDER_IDLE_TIMEOUT_MS'>,
+  client: HttpClient,
+): EmbeddingParts['embedders'] {
+  const limits = { idle_ms: config.PROVIDER_IDLE_TIMEOUT_MS }
+  return {
+    openai: createEmbedder(openaiEmbeddings, { client, limits }),
+    google: createEmbedder(googleEmbeddings, { client, limits }),
   }
 }
 

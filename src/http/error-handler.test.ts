@@ -15,7 +15,7 @@ import { type App, createHttpServer } from './server.ts'
 
 const PUBLIC_URL = 'https://svc.example'
 
-/** From the specification's table; the last four are of our own making. */
+/** From the specification's table; the last six are of RFC 8628 and our own making. */
 const STATUSES: Record<ErrorCode, number> = {
   invalid_api_key: 401,
   invalid_token: 401,
@@ -38,6 +38,7 @@ const STATUSES: Record<ErrorCode, number> = {
   user_not_found: 404,
   model_not_found: 404,
   invalid_client: 401,
+  invalid_dpop_proof: 400,
   invalid_grant: 400,
   invalid_scope: 400,
   unauthorized_client: 400,
@@ -55,6 +56,10 @@ const STATUSES: Record<ErrorCode, number> = {
   service_unavailable: 503,
   second_factor_required: 401,
   step_up_required: 403,
+  authorization_pending: 400,
+  slow_down: 400,
+  expired_token: 400,
+  access_denied: 400,
 }
 
 const BROKEN = statement<object>('test.broken', 'select secret_column from missing_table')

@@ -71,6 +71,8 @@ input[type="checkbox"], input[type="radio"] {
   background: var(--accent-wash);
   font-size: 0.95rem;
 }
+.notice.caution { border-color: var(--warn); background: var(--sheet); }
+span.caution { color: var(--warn); }
 .notice.danger { border-color: var(--danger); background: var(--danger-wash); }
 /* Who is connected with whom, read before anything else. */
 .between { border-block: 1px solid var(--rule); }
@@ -120,6 +122,9 @@ fieldset:has(input[value="none"]:checked) :is(.amount, .field-hint) { display: n
 /* A form that needs script stays hidden without it, whatever its layout. */
 [hidden] { display: none !important; }
 .qr { width: 14rem; max-width: 100%; height: auto; border-radius: var(--round); }
+/* A code that is compared letter by letter with one on another screen. */
+.user-code { font: 600 1.15rem/1.5 var(--mono); letter-spacing: 0.12em; }
+input.user-code { font-size: 1.5rem; text-align: center; text-transform: uppercase; }
 .secret { font: 500 1rem/1.5 var(--mono); letter-spacing: 0.04em; }
 .narrow main .codes {
   display: block;

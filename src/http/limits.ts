@@ -18,7 +18,9 @@ export type LimitName =
   | 'second_factor_day'
   | 'funding'
   | 'oauth_token'
+  | 'oauth_token_app'
   | 'client_secret'
+  | 'user_code'
 
 export type Limit = { max: number; window_s: number; code: ErrorCode }
 
@@ -28,11 +30,21 @@ export type Limits = Record<LimitName, Limit>
 const CLIENT_SECRET_GUESSES = 10
 
 /**
+ * Wrong codes of devices, for one account and for one address. A code lives as long as the window and is one of 20^8: five
+ * guesses at any of a thousand open ones hit with a chance of 0.0000002.
+ */
+const USER_CODE_GUESSES = 5
+const USER_CODE_WINDOW_S = 600
+
+/**
  * Codes of authenticator apps for one account, right or wrong. Three of a million codes are good at a time: whoever has the
  * password and guesses all day hits one with a chance of 0.00015.
  */
 const CODES_PER_15_MINUTES = 10
 const CODES_PER_DAY = 50
+
+/** What all addresses together may ask in the name of an app that has no secret, as a multiple of one. */
+const TOKEN_APP_TIMES = 50
 
 /** Registrations of wider networks, as multiples of those of one address. */
 const REGISTER_SITE_TIMES = 3
@@ -80,7 +92,9 @@ export function limitsFrom(config: {
     second_factor_day: { max: CODES_PER_DAY, window_s: 86_400, code: 'rate_limited' },
     funding: perMinute(config.FUNDING_LIMIT_PER_MINUTE),
     oauth_token: perMinute(config.TOKEN_LIMIT_PER_MINUTE),
+    oauth_token_app: perMinute(config.TOKEN_LIMIT_PER_MINUTE * TOKEN_APP_TIMES),
     // Wrong secrets only, so that nobody can lock an app out by guessing from elsewhere.
     client_secret: perMinute(CLIENT_SECRET_GUESSES),
+    user_code: { max: USER_CODE_GUESSES, window_s: USER_CODE_WINDOW_S, code: 'rate_limited' },
   }
 }

@@ -18,6 +18,7 @@ export const KEY_ENDPOINTS = [
   '/v1/messages/count_tokens',
   '/v1/responses',
   '/v1/responses/input_tokens',
+  '/v1/embeddings',
   '/v1/audio/voices',
   '/v1/audio/speech',
   '/v1/audio/sound-effects',

@@ -1,12 +1,22 @@
 // /developers/apps
 
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { requireRecentProof } from '../accounts/step-up.ts'
 import { sessionOf } from '../http/access.ts'
-import { Id, Nullable, Page, PageQuery, Success, Text, Timestamp } from '../http/schemas.ts'
+import { Page, PageQuery, Success } from '../http/schemas.ts'
 import type { App } from '../http/server.ts'
 import { ApiError } from '../platform/errors.ts'
 import { actorOf } from './actor.ts'
+import {
+  AppChange,
+  AppDescription,
+  AppParams,
+  AppWithSecret,
+  AppWithUsers,
+  NewApp,
+  RegisteredApp,
+  Rotation,
+} from './app-schemas.ts'
 import type { AppRow } from './app-store.ts'
 import { countAppUsers } from './app-users-store.ts'
 import {
@@ -19,96 +29,8 @@ import {
   readApp,
   rotateSecret,
 } from './apps.ts'
-import { SCOPES } from './scopes.ts'
 
 const TAGS = ['Apps']
-
-const Name = Text({
-  min: 1,
-  max: 100,
-  description: 'Users read it when they are asked for consent.',
-  examples: ['Poem Machine'],
-})
-const RedirectUris = Type.Array(Type.String({ maxLength: 4096 }), {
-  description:
-    'Where users return to: https://, or http://localhost and http://127.0.0.1 with any port. Compared exactly.',
-  examples: [['https://app.example.com/callback', 'http://localhost:3000/callback']],
-})
-const AllowedScopes = Type.Array(Type.Enum([...SCOPES]), {
-  description: 'The most that the app may ask for.',
-  uniqueItems: true,
-  minItems: 1,
-  examples: [['credits.read', 'credits.spend']],
-})
-const MarkupPercent = Type.Number({
-  minimum: 0,
-  maximum: 100,
-  description:
-    'What you earn on top of the price of each call that a user pays for; two decimals. Users see it.',
-  examples: [20],
-})
-
-const RequireExternalUserId = Type.Boolean({
-  description:
-    'With hosted storage: POST /oauth/token makes a link only if it carries the `external_user_id`. Recommended.',
-  examples: [true],
-})
-
-const AppDescription = Type.Object({
-  id: Id,
-  name: Name,
-  client_id: Type.String({ examples: ['svc_client_2f6f0d1c5a10'] }),
-  redirect_uris: RedirectUris,
-  allowed_scopes: AllowedScopes,
-  markup_percent: MarkupPercent,
-  require_external_user_id: RequireExternalUserId,
-  previous_secret_expires_at: Nullable(Timestamp),
-  suspended_at: Nullable(Timestamp),
-  suspended_reason: Nullable(Type.String()),
-  created_at: Timestamp,
-})
-
-const AppWithUsers = Type.Object({
-  ...AppDescription.properties,
-  connected_users: Type.Integer({
-    description: 'Who would lose the connection if the app were deleted; counted up to 10,000.',
-    examples: [12],
-  }),
-})
-
-const AppWithSecret = Type.Object({
-  ...AppDescription.properties,
-  client_secret: Type.String({
-    description: 'Shown once, stored nowhere.',
-    examples: ['svc_secret_7c1a7b3e9d7e'],
-  }),
-})
-
-const NewApp = Type.Object({
-  name: Name,
-  redirect_uris: RedirectUris,
-  allowed_scopes: Type.Optional(AllowedScopes),
-  markup_percent: Type.Optional(MarkupPercent),
-  require_external_user_id: Type.Optional(RequireExternalUserId),
-})
-
-const AppChange = Type.Partial(NewApp)
-
-/** May be left out. */
-const Rotation = Nullable(
-  Type.Object({
-    overlap_hours: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 72,
-        description:
-          'How long the secret before stays good beside the new one. 0, as without it: it ends at once.',
-        examples: [24],
-      }),
-    ),
-  }),
-)
-const AppParams = Type.Object({ id: Type.String() })
 
 export function appRoutes(app: App, parts: AppParts): void {
   app.post(
@@ -120,25 +42,29 @@ export function appRoutes(app: App, parts: AppParts): void {
         operationId: 'create_app',
         summary: 'Register an app',
         description:
-          'An OAuth client: with it, users sign in and pay for calls with their own credits.',
+          'An OAuth client: with it, users sign in and pay for calls with their own credits. A `browser` or `native` app gets no secret.',
         body: NewApp,
-        response: { 201: AppWithSecret },
+        response: { 201: RegisteredApp },
       },
     },
     async (request, reply) => {
       const { name, redirect_uris, allowed_scopes, markup_percent = 0 } = request.body
-      const { require_external_user_id = false } = request.body
+      const { require_external_user_id = false, client_type = 'web_server' } = request.body
+      const { origins = [], device_grant = false } = request.body
       const wanted = {
         name,
+        client_type,
+        origins,
+        device_grant,
         redirect_uris,
         allowed_scopes,
         markup_bps: toBasisPoints(markup_percent),
         require_external_user_id,
       }
       const owner = { developer_id: sessionOf(request).account_id, actor: actorOf(request) }
-      const created = await createApp(parts, wanted, owner)
+      const { app: row, client_secret } = await createApp(parts, wanted, owner)
       reply.code(201)
-      return { ...presentApp(parts, created.app), client_secret: created.client_secret }
+      return { ...presentApp(parts, row), ...(client_secret !== undefined && { client_secret }) }
     },
   )
   app.get(
@@ -186,7 +112,7 @@ function oneAppRoutes(app: App, parts: AppParts): void {
   app.patch(
     '/developers/apps/:id',
     {
-      config: { access: 'session', errors: ['not_found', 'invalid_request'] },
+      config: { access: 'session', errors: ['not_found', 'invalid_request', 'bad_request'] },
       schema: {
         tags: TAGS,
         operationId: 'change_app',
@@ -272,7 +198,10 @@ function presentApp({ clock }: AppParts, row: AppRow) {
     id: row.id,
     name: row.name,
     client_id: row.client_id,
+    client_type: row.client_type,
     redirect_uris: row.redirect_uris,
+    origins: row.origins,
+    device_grant: row.device_grant,
     allowed_scopes: row.allowed_scopes,
     markup_percent: row.markup_bps / 100,
     require_external_user_id: row.require_external_user_id,

@@ -1,18 +1,23 @@
 // SQL of apps: what a developer registers.
 
 import { type Queryable, statement, type Tx } from '../platform/db.ts'
+import type { ClientType } from './client-types.ts'
 import type { Scope } from './scopes.ts'
 
 export type AppRow = {
   id: string
   developer_id: string
   client_id: string
-  secret_digest: Buffer
+  client_type: ClientType
+  /** Null for an app that cannot keep one. */
+  secret_digest: Buffer | null
   /** The one before, good until it expires. */
   previous_secret_digest: Buffer | null
   previous_secret_expires_at: Date | null
   name: string
   redirect_uris: string[]
+  origins: string[]
+  device_grant: boolean
   allowed_scopes: Scope[]
   markup_bps: number
   require_external_user_id: boolean
@@ -27,7 +32,7 @@ export type NewAppRow = Omit<
 >
 
 const NEW_COLUMNS = `id, developer_id, client_id, secret_digest, name, redirect_uris, allowed_scopes, markup_bps,
-     require_external_user_id, created_at`
+     require_external_user_id, created_at, client_type, origins, device_grant`
 const OWN_COLUMNS = `${NEW_COLUMNS}, previous_secret_digest, previous_secret_expires_at, suspended_at`
 const COLUMNS = `${OWN_COLUMNS}, suspended_reason`
 
@@ -50,7 +55,7 @@ const INSERT_APP = statement<AppRow>(
   'oauth.insert_app',
   `insert into app (${NEW_COLUMNS})
    values ($1::uuid, $2::uuid, $3::text, $4::bytea, $5::text, $6::text[], $7::text[], $8::integer,
-           $9::boolean, $10::timestamptz)
+           $9::boolean, $10::timestamptz, $11::text, $12::text[], $13::boolean)
    returning ${COLUMNS}`,
 )
 
@@ -89,7 +94,9 @@ const UPDATE_APP = statement<AppRow>(
        redirect_uris = coalesce($4::text[], redirect_uris),
        allowed_scopes = coalesce($5::text[], allowed_scopes),
        markup_bps = coalesce($6::integer, markup_bps),
-       require_external_user_id = coalesce($7::boolean, require_external_user_id)
+       require_external_user_id = coalesce($7::boolean, require_external_user_id),
+       origins = coalesce($8::text[], origins),
+       device_grant = coalesce($9::boolean, device_grant)
    where developer_id = $1::uuid
      and id = $2::uuid
    returning ${COLUMNS}`,
@@ -149,6 +156,9 @@ export async function insertApp(tx: Tx, app: NewAppRow): Promise<AppRow> {
     app.markup_bps,
     app.require_external_user_id,
     app.created_at,
+    app.client_type,
+    app.origins,
+    app.device_grant,
   ])
   if (!row) throw new Error('an insert returned no row')
   return row
@@ -182,6 +192,8 @@ export type AppChange = {
   allowed_scopes?: readonly Scope[] | undefined
   markup_bps?: number | undefined
   require_external_user_id?: boolean | undefined
+  origins?: readonly string[] | undefined
+  device_grant?: boolean | undefined
 }
 
 export async function updateApp(tx: Tx, { developer_id, id }: OwnedApp, change: AppChange) {
@@ -193,6 +205,8 @@ export async function updateApp(tx: Tx, { developer_id, id }: OwnedApp, change: 
     change.allowed_scopes ?? null,
     change.markup_bps ?? null,
     change.require_external_user_id ?? null,
+    change.origins ?? null,
+    change.device_grant ?? null,
   ])
   return rows[0]
 }

@@ -25,6 +25,8 @@ import {
   updateApp,
   updateSecret,
 } from './app-store.ts'
+import { type ClientType, isPublic } from './client-types.ts'
+import { requireOrigins } from './origins.ts'
 import { requireRedirectUris } from './redirect-uri.ts'
 import { SCOPES, type Scope } from './scopes.ts'
 
@@ -42,22 +44,28 @@ export type AppParts = StepUpParts & {
 
 export type NewApp = {
   name: string
+  client_type: ClientType
   redirect_uris: readonly string[]
   allowed_scopes?: readonly Scope[] | undefined
   markup_bps: number
   require_external_user_id: boolean
+  origins: readonly string[]
+  device_grant: boolean
 }
 
-/** The secret is in the answer and nowhere else, ever. */
+/** The secret is in the answer and nowhere else, ever; an app without a server gets none. */
 export async function createApp(
   parts: AppParts,
   wanted: NewApp,
   owner: { developer_id: string; actor: Actor },
-): Promise<{ client_secret: string; app: AppRow }> {
-  const redirect_uris = requireRedirectUris(wanted.redirect_uris)
+): Promise<{ client_secret: string | undefined; app: AppRow }> {
+  const { client_type, device_grant } = wanted
+  const redirect_uris = requireRedirectUris(wanted.redirect_uris, client_type)
+  const origins = requireOrigins(wanted.origins)
+  if (device_grant) requireNative(client_type)
   const { developer_id, actor } = owner
   const now = parts.clock.now()
-  const client_secret = mintSecret(SECRET_PREFIX)
+  const client_secret = isPublic(wanted) ? undefined : mintSecret(SECRET_PREFIX)
   const app = await parts.db.transaction(async (tx) => {
     if ((await lockAndCountApps(tx, developer_id)) >= parts.apps_per_account_max) {
       throw new ApiError('bad_request', {
@@ -70,9 +78,12 @@ export async function createApp(
       id: mintId({ at: now }),
       developer_id,
       client_id: mintSecret(CLIENT_ID_PREFIX),
-      secret_digest: digestSecret(client_secret),
+      client_type,
+      secret_digest: client_secret === undefined ? null : digestSecret(client_secret),
       name: wanted.name,
       redirect_uris,
+      origins,
+      device_grant,
       allowed_scopes: [...(wanted.allowed_scopes ?? SCOPES)],
       markup_bps: wanted.markup_bps,
       require_external_user_id: wanted.require_external_user_id,
@@ -106,12 +117,23 @@ export async function readApp(db: Queryable, owned: OwnedApp): Promise<AppRow> {
 export async function changeApp(
   parts: AppParts,
   owned: OwnedApp,
-  change: AppChange,
+  change: AppChange & { client_type?: ClientType | undefined },
 ): Promise<AppRow> {
-  if (!isUuid(owned.id)) return notFound()
-  const redirect_uris = change.redirect_uris && requireRedirectUris(change.redirect_uris)
+  // Read before: what may be changed depends on the kind, and the kind never changes.
+  const { client_type } = await readApp(parts.db, owned)
+  if (change.client_type !== undefined && change.client_type !== client_type) {
+    throw new ApiError('bad_request', {
+      message: 'The client_type of an app cannot be changed.',
+      hint: 'What users agreed to depends on it: register another app.',
+      param: 'client_type',
+    })
+  }
+  if (change.device_grant) requireNative(client_type)
+  const redirect_uris =
+    change.redirect_uris && requireRedirectUris(change.redirect_uris, client_type)
+  const origins = change.origins && requireOrigins(change.origins)
   return await parts.db.transaction(async (tx) => {
-    const app = (await updateApp(tx, owned, { ...change, redirect_uris })) ?? notFound()
+    const app = (await updateApp(tx, owned, { ...change, redirect_uris, origins })) ?? notFound()
     await parts.feed.invalidate(tx, [`app:${app.client_id}`])
     return app
   })
@@ -123,7 +145,11 @@ export async function rotateSecret(
   owned: OwnedApp,
   rotation: { overlap_hours: number; actor: Actor },
 ): Promise<{ client_secret: string; app: AppRow }> {
-  if (!isUuid(owned.id)) return notFound()
+  if (isPublic(await readApp(parts.db, owned))) {
+    throw new ApiError('bad_request', {
+      message: 'This app has no secret: it runs on machines of its users.',
+    })
+  }
   const { overlap_hours, actor } = rotation
   const client_secret = mintSecret(SECRET_PREFIX)
   const end = new Date(parts.clock.now().getTime() + overlap_hours * HOUR_MS)
@@ -179,6 +205,7 @@ export async function findAppOfClient(
 }
 
 export function isSecretOf(app: AppRow, client_secret: string, now: Date): boolean {
+  if (app.secret_digest === null) return false
   const digest = digestSecret(client_secret)
   const is_current = timingSafeEqual(digest, app.secret_digest)
   const { previous_secret_digest: previous } = app
@@ -192,6 +219,15 @@ export function previousSecretEnd(
   now: Date,
 ): Date | null {
   return end !== null && end > now ? end : null
+}
+
+/** RFC 10027: where there is a browser on the device itself, signing in there is safer. */
+function requireNative(client_type: ClientType): void {
+  if (client_type === 'native') return
+  throw new ApiError('bad_request', {
+    message: 'Only a native app can let its users sign in on another device.',
+    param: 'device_grant',
+  })
 }
 
 function notFound(): never {

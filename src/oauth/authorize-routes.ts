@@ -19,6 +19,7 @@ import {
   returnAddress,
 } from './authorize.ts'
 import { capOfForm, proposeCap, readConsentCap, type TypedCap } from './cap-form.ts'
+import { isPublic } from './client-types.ts'
 import { approve, proveForm } from './consent.ts'
 import type { GrantParts } from './grants.ts'
 import { type PageParts, requireViewerForm, type Viewer, viewerOf } from './page-session.ts'
@@ -127,7 +128,7 @@ async function showConsent(
     account_id: viewer.account_id,
     app_id: asked.app.id,
   })
-  return await sendConsent(parts, reply, { asked, viewer, cap: proposeCap(known) })
+  return await sendConsent(parts, reply, { asked, viewer, cap: proposeCap(asked.app, known) })
 }
 
 async function sendConsent(
@@ -136,15 +137,17 @@ async function sendConsent(
   shown: { asked: AuthorizationRequest; viewer: Viewer; cap: ConsentForm['cap'] },
 ): Promise<FastifyReply> {
   const { asked, viewer, cap } = shown
-  const [account, wallet] = await Promise.all([
+  const [account, wallet, developer] = await Promise.all([
     requireAccount(parts.db, viewer.account_id),
     readBalance(parts.db, viewer.account_id),
+    isPublic(asked.app) ? requireAccount(parts.db, asked.app.developer_id) : undefined,
   ])
   const page = renderConsent({
     request: asked,
     query: describeRequest(asked),
     csrf: proveForm(viewer.session_token, asked, parts.clock.now()),
     email: account.email,
+    developer_email: developer?.email,
     balance: wallet?.balance ?? 0n,
     cap,
   })
@@ -169,7 +172,7 @@ async function decide(
         description: 'The user denied the request.',
       })
     case 'allow': {
-      const cap = readConsentCap(form)
+      const cap = readConsentCap(asked, form)
       if (cap?.fault !== undefined) return await sendConsent(parts, reply, { asked, viewer, cap })
       // Whatever a stolen session may do, it does not get an app to spend everything.
       const is_proved = !needsProof(parts, sessionOf(request))

@@ -5,14 +5,14 @@ import type { Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AppRow } from './app-store.ts'
 import { findAppOfClient } from './apps.ts'
+import { isPublic } from './client-types.ts'
 import { EXTERNAL_USER_ID_RULE, isExternalUserId } from './external-user-id.ts'
 import { type Parameters, readParameters, refusal } from './parameters.ts'
+import { requireChallenge } from './pkce.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
 import { parseScopes, type Scope } from './scopes.ts'
 import { suspended } from './suspension.ts'
 
-/** SHA-256 in base64url, without padding. */
-const CHALLENGE_PATTERN = /^[A-Za-z0-9_-]{43}$/
 const PROMPTS = ['login', 'consent', 'none'] as const
 
 export type AuthorizationRequest = {
@@ -135,7 +135,7 @@ function readWish(app: AppRow, parameters: Parameters) {
   return {
     code_challenge,
     scopes,
-    external_user_id: readExternalUserId(parameters),
+    external_user_id: readExternalUserId(app, parameters),
     prompt: readPrompt(parameters),
   }
 }
@@ -153,25 +153,16 @@ function requireResponseType(parameters: Parameters): void {
   }
 }
 
-function requireChallenge(parameters: Parameters): string {
-  const challenge = parameters.require('code_challenge')
-  const method = parameters.read('code_challenge_method')
-  if (method !== undefined && method !== 'S256') {
-    throw refusal('The only code_challenge_method is S256.')
-  }
-  if (!CHALLENGE_PATTERN.test(challenge)) {
-    throw refusal(
-      'code_challenge is not a SHA-256 in base64url.',
-      'It has 43 characters, without padding.',
-    )
-  }
-  return challenge
-}
-
-function readExternalUserId(parameters: Parameters): string | null {
+function readExternalUserId(app: AppRow, parameters: Parameters): string | null {
   const storage_mode = parameters.read('storage_mode')
   if (storage_mode === undefined) return null
   if (storage_mode !== 'hosted') throw refusal('The only storage_mode is hosted.')
+  // Nothing would prove who makes the exchange that begins the link.
+  if (isPublic(app)) {
+    throw new ApiError('unauthorized_client', {
+      message: 'Hosted storage is for apps with a server.',
+    })
+  }
   const external_user_id = parameters.require('external_user_id')
   if (isExternalUserId(external_user_id)) return external_user_id
   throw refusal(`external_user_id has ${EXTERNAL_USER_ID_RULE}.`)

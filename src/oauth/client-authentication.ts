@@ -1,4 +1,5 @@
-// Which app calls /oauth/token or /oauth/revoke: its id and secret in the form or, as HTTP Basic, in a header.
+// Which app calls /oauth/token or /oauth/revoke: its id and secret in the form or, as HTTP Basic, in a header. An app
+// without a server sends its id alone, which proves nothing: what it brings (a code with its verifier, a token) does.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Lookups } from '../http/lookups.ts'
@@ -13,11 +14,16 @@ import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AppRow } from './app-store.ts'
 import { findAppOfClient, isSecretOf } from './apps.ts'
+import { isPublic } from './client-types.ts'
 import { type Parameters, refusal } from './parameters.ts'
 
 export type ClientParts = { db: Db; limits: RateLimits; lookups: Lookups; clock: Clock }
 
-type ClientCredentials = { client_id: string; client_secret: string; by_header: boolean }
+type ClientCredentials = {
+  client_id: string
+  client_secret: string | undefined
+  by_header: boolean
+}
 
 type Exchange = { request: FastifyRequest; reply: FastifyReply }
 
@@ -34,8 +40,20 @@ export async function requireClient<Form extends { parameters: Parameters }>(
     await count(parts, exchange.reply, { limit: 'global', key: addressBucket(exchange.request.ip) })
     throw error
   })
-  await count(parts, exchange.reply, { limit: 'oauth_token', key: known.app.id })
+  await countClient(parts, exchange, known.app)
   return known
+}
+
+/**
+ * Anybody can call in the name of a public app: it is counted by address, or one of them could use up what the users of
+ * the app need. Only what an address has left counts for the app as a whole.
+ */
+async function countClient(parts: ClientParts, exchange: Exchange, app: AppRow): Promise<void> {
+  const { request, reply } = exchange
+  if (!isPublic(app)) return await count(parts, reply, { limit: 'oauth_token', key: app.id })
+  const key = `${app.id}:${addressBucket(request.ip)}`
+  await count(parts, reply, { limit: 'oauth_token', key })
+  await parts.limits.require('oauth_token_app', app.id)
 }
 
 async function identify<Form extends { parameters: Parameters }>(
@@ -47,8 +65,14 @@ async function identify<Form extends { parameters: Parameters }>(
   const given = readClientCredentials(request, form.parameters)
   const app = given && (await findClient(parts, request.ip, given.client_id))
   if (!app) throw invalidClient(given?.by_header ?? false)
+  const { client_secret } = given
+  if (isPublic(app)) {
+    if (client_secret === undefined) return { ...form, app }
+    throw invalidClient(given.by_header, 'This app has no secret: send its client_id alone.')
+  }
+  if (client_secret === undefined) throw invalidClient(given.by_header)
   // The right secret first: it is cheap to check, and wrong ones from the same address must not bar it.
-  if (isSecretOf(app, given.client_secret, parts.clock.now())) return { ...form, app }
+  if (isSecretOf(app, client_secret, parts.clock.now())) return { ...form, app }
   // Only for apps that exist: whoever invents ids must not fill the memory with counters.
   await parts.limits.require('client_secret', `${app.id}:${addressBucket(request.ip)}`)
   throw invalidClient(given.by_header)
@@ -78,7 +102,7 @@ function readClientCredentials(
   const in_form = { id: parameters.read('client_id'), secret: parameters.read('client_secret') }
   if (authorization === undefined) {
     const { id, secret } = in_form
-    if (id === undefined || secret === undefined) return undefined
+    if (id === undefined) return undefined
     return { client_id: id, client_secret: secret, by_header: false }
   }
   if (in_form.secret !== undefined) {
@@ -115,9 +139,12 @@ function decodeHalf(text: string): string {
 }
 
 /** The challenge only where the header was used: with it, some clients never look at the body. */
-function invalidClient(by_header: boolean): ApiError {
+function invalidClient(
+  by_header: boolean,
+  hint = 'Send client_id and client_secret in the form, or as HTTP Basic.',
+): ApiError {
   return new ApiError('invalid_client', {
-    hint: 'Send client_id and client_secret in the form, or as HTTP Basic.',
+    hint,
     ...(by_header && { headers: { 'www-authenticate': 'Basic realm="oauth"' } }),
   })
 }

@@ -1,12 +1,14 @@
 // The exchange of a code: once, by the app it was made for, with the verifier of the request that asked for it.
 // Only this makes a grant live. One transaction, and what it decides is committed before anybody is told.
 
-import { hash, timingSafeEqual } from 'node:crypto'
 import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { digestSecret } from '../platform/tokens.ts'
 import type { AppRow } from './app-store.ts'
+import { LIFETIMES } from './client-types.ts'
+import { type DpopProof, useProof } from './dpop.ts'
 import { endFamily, endGrants, type GrantParts, linkName, updateConnections } from './grants.ts'
+import { matchesChallenge } from './pkce.ts'
 import {
   activateGrant,
   type CodeRow,
@@ -21,8 +23,6 @@ import { findLinks, type LinkRow, upsertLink } from './token-store.ts'
 import { type IssuedTokens, issueTokens } from './tokens.ts'
 
 const CODE_PATTERN = /^svc_code_[A-Za-z0-9_-]{43}$/
-/** RFC 7636, section 4.1. */
-const VERIFIER_PATTERN = /^[A-Za-z0-9._~-]{43,128}$/
 
 export type CodeExchange = {
   code: string
@@ -31,6 +31,8 @@ export type CodeExchange = {
   redirect_uri: string | undefined
   /** With hosted storage: whose session of the app received the code. If sent, the one the code was made for. */
   external_user_id: string | undefined
+  /** Binds the grant to its key. */
+  proof: DpopProof | undefined
 }
 
 export type Exchanged = IssuedTokens & { external_user_id: string | null }
@@ -103,7 +105,15 @@ async function exchangeOnce(
     if (locked.is_taken || app.require_external_user_id) return 'unconfirmed'
   }
   await consumeCode(tx, code_digest, now)
-  return await activate(parts, tx, locked)
+  if (given.proof) await useProof(tx, given.proof)
+  return await activate(parts, tx, { ...locked, grant: bindGrant(locked.grant, given.proof, now) })
+}
+
+/** Without a key the grant may end sooner than it would have. */
+export function bindGrant(grant: GrantRow, proof: DpopProof | undefined, now: Date): GrantRow {
+  if (proof || grant.expires_at === null) return { ...grant, dpop_jkt: proof?.jkt ?? null }
+  const end = new Date(now.getTime() + LIFETIMES[grant.client_type].grant_without_key_s * 1000)
+  return end < grant.expires_at ? { ...grant, expires_at: end } : grant
 }
 
 type Locked = {
@@ -139,20 +149,19 @@ async function lockName(
 
 /** The verifier first: someone who holds only the code cannot end the family with it. */
 function verifies(code: CodeRow, given: CodeExchange): boolean {
-  if (!VERIFIER_PATTERN.test(given.code_verifier)) return false
-  const challenge = hash('sha256', given.code_verifier, 'base64url')
-  if (!timingSafeEqual(digestSecret(challenge), digestSecret(code.code_challenge))) return false
+  if (!matchesChallenge(given.code_verifier, code.code_challenge)) return false
   return given.redirect_uri === undefined || given.redirect_uri === code.redirect_uri
 }
 
-async function activate(
+/** Makes a grant that the caller has locked live, and gives the first tokens of it. */
+export async function activate(
   parts: GrantParts,
   tx: Tx,
   { grant, replaced }: Locked,
 ): Promise<Exchanged> {
   const now = parts.clock.now()
   const { id, external_user_id, app_id, developer_id } = grant
-  await activateGrant(tx, id, now)
+  await activateGrant(tx, grant, now)
   if (replaced) await endGrants(parts, tx, [replaced])
   if (external_user_id !== null) {
     await upsertLink(tx, { app_id, external_user_id, developer_id, grant_id: id, linked_at: now })

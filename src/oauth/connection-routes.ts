@@ -21,6 +21,7 @@ import { CREDITS_MAX } from '../platform/money.ts'
 import { readBalance } from '../wallet/postings.ts'
 import { actorOf } from './actor.ts'
 import { capOfForm, readCap } from './cap-form.ts'
+import { CLIENT_TYPES } from './client-types.ts'
 import { type Connection, disconnect, listOwnConnections, setOwnCap } from './connections.ts'
 import { type CapFault, renderConnections } from './connections-page.ts'
 import { proveForm } from './consent.ts'
@@ -38,6 +39,10 @@ const PAGE_SIZE = 50
 const ConnectionDescription = Type.Object({
   client_id: Type.String({ examples: ['svc_client_2f6f0d1c5a10'] }),
   name: Type.String({ examples: ['Poem Machine'] }),
+  client_type: Type.Enum([...CLIENT_TYPES], {
+    description: 'Where the app runs. One without a server (`browser`, `native`) always has a cap.',
+    examples: ['web_server'],
+  }),
   scopes: Type.Array(Type.Enum([...SCOPES])),
   markup_percent: Type.Number({ examples: [20] }),
   cap_credits: NullableCredits,
@@ -77,12 +82,13 @@ export function connectionRoutes(app: App, parts: ConnectionParts): void {
   app.patch(
     '/account/connections/:client_id',
     {
-      config: { access: 'session', errors: ['not_found', 'step_up_required'] },
+      config: { access: 'session', errors: ['not_found', 'bad_request', 'step_up_required'] },
       schema: {
         tags: TAGS,
         operationId: 'change_connection',
         summary: 'Set the spending cap of an app',
-        description: 'Holds from the next call on. `null` is no cap, and may need a step-up.',
+        description:
+          'Holds from the next call on. `null` is no cap: it may need a step-up, and is refused for an app without a server.',
         params: ClientParams,
         body: Type.Object({
           cap_credits: Nullable(
@@ -224,6 +230,7 @@ function presentConnection(connection: Connection) {
   return {
     client_id: connection.client_id,
     name: connection.name,
+    client_type: connection.client_type,
     scopes: connection.scopes,
     markup_percent: connection.markup_bps / 100,
     cap_credits: nullableCredits(connection.cap_credits),

@@ -2,6 +2,7 @@
 
 import { type Html, html, renderPage } from '../http/html.ts'
 import { formatDollars } from '../platform/money.ts'
+import { isPublic } from './client-types.ts'
 import type { Connection } from './connections.ts'
 import { describeMarkup } from './pages.ts'
 
@@ -72,9 +73,10 @@ ${renderCapForm(connection, { hidden, fault: page.fault })}`
 }
 
 function renderCapForm(
-  { name, client_id, cap_credits: cap, cap_period }: Connection,
+  connection: Connection,
   options: { hidden: Html; fault: CapFault | undefined },
 ): Html {
+  const { name, client_id, cap_credits: cap, cap_period } = connection
   const fault = options.fault?.client_id === client_id ? options.fault : undefined
   const usd = fault?.usd ?? (cap === null ? '' : formatDollars(cap).replaceAll(/[$,]/g, ''))
   const id = (part: string) => `${part}-${client_id}`
@@ -83,12 +85,12 @@ function renderCapForm(
 <div class="field"><label for="${id('cap')}">Cap each ${cap_period}, in dollars</label>
 <div class="amount"><span aria-hidden="true">$</span>
 <input id="${id('cap')}" name="cap_usd" inputmode="decimal" maxlength="12" autocomplete="off"
-  value="${usd}" aria-describedby="${fault && `${id('fault')} `}${id('rule')}"${
+  value="${usd}"${isPublic(connection) && html` required`} aria-describedby="${fault && `${id('fault')} `}${id('rule')}"${
     fault && html` aria-invalid="true" autofocus`
   }>
 <button class="button quiet" type="submit" aria-label="Change the cap of ${name}">Change</button></div>
 ${fault && html`<p class="field-error" id="${id('fault')}">${fault.text}</p>`}
-<p class="field-hint" id="${id('rule')}">Leave it empty for no cap.</p></div></form>`
+<p class="field-hint" id="${id('rule')}">${isPublic(connection) ? 'It runs without a server, so it needs a cap.' : 'Leave it empty for no cap.'}</p></div></form>`
 }
 
 function describeOrigin({ connected_at, external_user_ids }: Connection): Html {

@@ -13,6 +13,7 @@ import {
 import type { Actor } from './actor.ts'
 import type { AppRow } from './app-store.ts'
 import { findAppOfClient } from './apps.ts'
+import { isPublic } from './client-types.ts'
 import { endConnection, type GrantParts } from './grants.ts'
 import {
   type Cap,
@@ -61,6 +62,13 @@ export async function setOwnCap(
 ): Promise<void> {
   const { cap, actor } = change
   const { connection, app } = await requireConnection(parts, owner)
+  if (cap.cap_credits === null && isPublic(app)) {
+    throw new ApiError('bad_request', {
+      message: 'An app without a server needs a cap.',
+      hint: 'Set another amount, or disconnect the app.',
+      param: 'cap_credits',
+    })
+  }
   await parts.db.transaction(async (tx) => {
     await changeCap(parts, tx, { connection, ...owner, cap })
     await recordSecurityEvent(parts, tx, {

@@ -10,13 +10,13 @@ import { violatedConstraint } from '../platform/sql-errors.ts'
 import { digestSecret, equalSecrets, mintId, mintSecret } from '../platform/tokens.ts'
 import type { Actor } from './actor.ts'
 import { type AuthorizationRequest, unknownApp } from './authorize.ts'
+import { LIFETIMES } from './client-types.ts'
 import { changeCap, describeCap } from './connections.ts'
 import type { GrantParts } from './grants.ts'
 import { type Cap, insertCode, insertGrant, openConnection } from './store.ts'
 
 const CODE_PREFIX = 'svc_code_'
 const CODE_LIFETIME_MS = 60_000
-const GRANT_LIFETIME_MS = 180 * 24 * 3600 * 1000
 const PROOF_LIFETIME_MS = 10 * 60_000
 
 export type Approval = {
@@ -49,7 +49,28 @@ async function insertApproval(
   given: { request: AuthorizationRequest; approval: Approval; code: string },
 ): Promise<void> {
   const { request, approval, code } = given
-  const { app, external_user_id } = request
+  const grant_id = await openGrant(parts, tx, request, approval)
+  await insertCode(tx, {
+    code_digest: digestSecret(code),
+    grant_id,
+    redirect_uri: request.redirect_uri,
+    code_challenge: request.code_challenge,
+    expires_at: new Date(parts.clock.now().getTime() + CODE_LIFETIME_MS),
+    consumed_at: null,
+  })
+}
+
+/** What a user agrees to. */
+export type Terms = Pick<AuthorizationRequest, 'app' | 'scopes' | 'external_user_id'>
+
+/** Answers the id of a grant that gives nothing yet. */
+export async function openGrant(
+  parts: GrantParts,
+  tx: Tx,
+  terms: Terms,
+  approval: Approval,
+): Promise<string> {
+  const { app, external_user_id, scopes } = terms
   const now = parts.clock.now()
   await lockAccount(tx, approval.account_id)
   await requireOpenSession(parts, tx, approval.actor.session_id)
@@ -59,7 +80,7 @@ async function insertApproval(
     account_id: approval.account_id,
     created_at: now,
     // Only a page that asks to spend shows a price, so only that one agrees to it.
-    agreed_markup_bps: request.scopes.includes('credits.spend') ? app.markup_bps : null,
+    agreed_markup_bps: scopes.includes('credits.spend') ? app.markup_bps : null,
   })
   const { account_id, cap } = approval
   if (cap === undefined) {
@@ -70,33 +91,27 @@ async function insertApproval(
     await changeCap(parts, tx, { connection, client_id, account_id, cap })
   }
   const grant_id = mintId({ at: now })
+  const { grant_s } = LIFETIMES[app.client_type]
   await insertGrant(tx, {
     id: grant_id,
     connection_id: connection.id,
-    scopes: request.scopes,
+    scopes,
     external_user_id,
     created_at: now,
     // A hosted grant is kept by us and lasts until somebody ends it, or nobody uses it for long.
-    expires_at: external_user_id === null ? new Date(now.getTime() + GRANT_LIFETIME_MS) : null,
+    expires_at: external_user_id === null ? new Date(now.getTime() + grant_s * 1000) : null,
   })
-  await insertCode(tx, {
-    code_digest: digestSecret(code),
-    grant_id,
-    redirect_uri: request.redirect_uri,
-    code_challenge: request.code_challenge,
-    expires_at: new Date(now.getTime() + CODE_LIFETIME_MS),
-    consumed_at: null,
-  })
-  await recordConsent(parts, tx, { request, approval, holding: cap ?? connection })
+  await recordConsent(parts, tx, { terms, approval, holding: cap ?? connection })
+  return grant_id
 }
 
 async function recordConsent(
   parts: GrantParts,
   tx: Tx,
-  given: { request: AuthorizationRequest; approval: Approval; holding: Cap },
+  given: { terms: Terms; approval: Approval; holding: Cap },
 ): Promise<void> {
-  const { request, approval, holding } = given
-  const { app, scopes, external_user_id } = request
+  const { terms, approval, holding } = given
+  const { app, scopes, external_user_id } = terms
   await recordSecurityEvent(parts, tx, {
     account_id: approval.account_id,
     kind: 'consent_given',

@@ -1,6 +1,7 @@
 // SQL of what ends with an account, or with a password that somebody else may have known.
 
 import { type Queryable, statement, type Tx } from '../platform/db.ts'
+import type { ClientType } from './client-types.ts'
 
 const FIND_GRANTS_OF_ACCOUNT = statement<{
   id: string
@@ -15,6 +16,7 @@ const FIND_GRANTS_OF_ACCOUNT = statement<{
    join app a on a.id = c.app_id
    join oauth_grant g on g.connection_id = c.id
    where c.account_id = $1::uuid
+     and ($2::text is null or a.client_type = $2::text)
      and g.ended_at is null
    order by g.id`,
 )
@@ -38,9 +40,13 @@ const DELETE_APPS_OF_ACCOUNT = statement<{ client_id: string }>(
    returning client_id`,
 )
 
-/** What was not ended yet, also consents whose code nobody has exchanged. */
-export async function findGrantsOfAccount(db: Queryable, account_id: string) {
-  return await db.run(FIND_GRANTS_OF_ACCOUNT, [account_id])
+/** What was not ended yet, also consents whose code nobody has exchanged; of all kinds of apps or of one. */
+export async function findGrantsOfAccount(
+  db: Queryable,
+  account_id: string,
+  client_type: ClientType | null = null,
+) {
+  return await db.run(FIND_GRANTS_OF_ACCOUNT, [account_id, client_type])
 }
 
 export async function lockAppsOfAccount(

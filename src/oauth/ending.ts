@@ -38,3 +38,22 @@ export async function endOAuthOfAccount(
     deleted.map((client_id) => `app:${client_id}`),
   )
 }
+
+/**
+ * What runs in a browser ends with the sessions there: it lasts longer than they do, so signing out everywhere, or a new
+ * password, would otherwise leave something behind on a machine that somebody wanted to leave.
+ */
+export async function endBrowserGrants(
+  parts: GrantParts,
+  tx: Tx,
+  account_id: string,
+): Promise<void> {
+  const seen = await findGrantsOfAccount(tx, account_id, 'browser')
+  if (seen.length === 0) return
+  const grants = await lockGrants(
+    tx,
+    seen.map((grant) => grant.id),
+  )
+  await endGrants(parts, tx, grants)
+  await updateConnections(parts, tx, { ids: seen.map((grant) => grant.connection_id) })
+}

@@ -1,4 +1,4 @@
-// SQL of what time ends: expired tokens, grants that nobody refreshed, links that nobody used.
+// SQL of what time ends: expired tokens and proofs, grants that nobody refreshed, links that nobody used.
 
 import { type Queryable, statement } from '../platform/db.ts'
 
@@ -29,6 +29,8 @@ const EXPIRED = [
   // Nothing leads to them any more: their tokens went when they ended, their codes since.
   deletion('delete_ended_grants', 'oauth_grant', 'ended_at < $1::timestamptz'),
 ]
+
+const DELETE_PROOFS = deletion('delete_proofs', 'dpop_proof', 'expires_at < $1::timestamptz')
 
 const FIND_LAPSED_GRANTS = statement<{ id: string }>(
   'oauth.find_lapsed_grants',
@@ -75,6 +77,12 @@ export async function deleteExpiredTokens(db: Queryable, before: Date): Promise<
     if (row?.deleted === DELETED_AT_ONCE) more = true
   }
   return more
+}
+
+/** Proofs that are too old to be accepted. Answers whether there may be more. */
+export async function deleteProofs(db: Queryable, before: Date): Promise<boolean> {
+  const [row] = await db.run(DELETE_PROOFS, [before])
+  return row?.deleted === DELETED_AT_ONCE
 }
 
 export async function findLapsedGrants(

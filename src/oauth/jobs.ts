@@ -1,12 +1,16 @@
 // Background work of the OAuth server: ends what nobody refreshed or used, deletes what has expired.
 
 import type { Job } from '../platform/worker.ts'
-import { deleteExpiredTokens, forgetReplays } from './expiry-store.ts'
+import { deleteExpiredRequests } from './device/store.ts'
+import { deleteExpiredTokens, deleteProofs, forgetReplays } from './expiry-store.ts'
 import { endLapsedGrants, type GrantParts, type LapseParts } from './grants.ts'
 
 const MINUTE_MS = 60_000
 /** Used codes are kept this long past their end: a second use then still ends the grant. */
 const KEPT_MS = 24 * 60 * MINUTE_MS
+
+/** Codes of devices are kept this long past their end: until then a poll is told that it came too late. */
+const DEVICE_KEPT_MS = 60 * MINUTE_MS
 
 /** What is left after them waits for the next run. */
 const ROUNDS_MAX = 100
@@ -24,6 +28,11 @@ export function oauthJobs(parts: LapseParts): Job[] {
       run: () => forgetReplays(parts.db, new Date(parts.clock.now().getTime() - MINUTE_MS)),
     },
     {
+      name: 'oauth.delete_proofs',
+      every_ms: MINUTE_MS,
+      run: (signal) => inRounds(signal, () => deleteProofs(parts.db, parts.clock.now())),
+    },
+    {
       name: 'oauth.delete_expired',
       every_ms: 10 * MINUTE_MS,
       run: (signal) => deleteExpired(parts, signal),
@@ -32,8 +41,14 @@ export function oauthJobs(parts: LapseParts): Job[] {
 }
 
 async function deleteExpired(parts: GrantParts, signal: AbortSignal): Promise<void> {
-  const before = new Date(parts.clock.now().getTime() - KEPT_MS)
+  const now_ms = parts.clock.now().getTime()
+  const [before, devices_before] = [new Date(now_ms - KEPT_MS), new Date(now_ms - DEVICE_KEPT_MS)]
+  await inRounds(signal, () => deleteExpiredTokens(parts.db, before))
+  await inRounds(signal, () => deleteExpiredRequests(parts.db, devices_before))
+}
+
+async function inRounds(signal: AbortSignal, hasMore: () => Promise<boolean>): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX && !signal.aborted; round++) {
-    if (!(await deleteExpiredTokens(parts.db, before))) return
+    if (!(await hasMore())) return
   }
 }

@@ -5,6 +5,7 @@ import { type Html, html, renderPage } from '../http/html.ts'
 import { formatDollars } from '../platform/money.ts'
 import type { AuthorizationRequest } from './authorize.ts'
 import type { ShownCap } from './cap-form.ts'
+import { describeRedirectUri } from './redirect-uri.ts'
 import type { Scope } from './scopes.ts'
 
 export type CredentialsForm = {
@@ -91,6 +92,8 @@ export type ConsentForm = {
   query: string
   csrf: string
   email: string
+  /** Of whoever registered the app, where nothing else tells it from others of its name. */
+  developer_email: string | undefined
   balance: bigint
   cap: ShownCap
 }
@@ -104,8 +107,9 @@ export function renderConsent(form: ConsentForm): string {
     title: `Let ${app.name} ${wish}`,
     layout: 'narrow',
     body: html`<h1>Let <bdi>${app.name}</bdi> ${wish}</h1>
+${form.developer_email !== undefined && renderPublicApp(form, form.developer_email)}
 <dl class="between">
-<div><dt>Returns you to</dt><dd><strong>${new URL(request.redirect_uri).host}</strong></dd></div>
+<div><dt>Returns you to</dt><dd>${renderReturn(request.redirect_uri)}</dd></div>
 <div><dt>Your account</dt><dd><strong>${form.email}</strong>
 <a href="/oauth/login?${form.query}">Not you?</a></dd></div>
 </dl>
@@ -127,8 +131,30 @@ ${renderDecision()}
   })
 }
 
+function renderReturn(redirect_uri: string): Html {
+  const { place, is_loopback } = describeRedirectUri(redirect_uri)
+  // One element: the row would put a gap between two.
+  return html`<span><strong>${place}</strong>${is_loopback && html`, a program on this computer`}</span>`
+}
+
+/** Nobody can prove that a program is the one it calls itself, so the page does not say that it is. */
+function renderPublicApp({ request, cap }: ConsentForm, developer_email: string): Html {
+  const { app, redirect_uri, scopes } = request
+  const { place } = describeRedirectUri(redirect_uri)
+  const name = html`<strong><bdi>${app.name}</bdi></strong> by <bdi>${developer_email}</bdi>`
+  const who =
+    app.client_type === 'browser'
+      ? html`${name} (${place}) runs in your browser without a server.`
+      : html`An app on this device that calls itself ${name}. Allow it only if you have just started it.`
+  return html`<p class="lead">${who}
+${
+  scopes.includes('credits.spend') &&
+  html`It may spend up to ${cap.fault === undefined && html`<strong>$${cap.usd}</strong> a ${cap.kind === 'daily' ? 'day' : 'month'} of your credits, or `}what you enter below, until you stop it.`
+}</p>`
+}
+
 /** Allow comes first: a browser takes the first button for the one that Enter in a field presses. */
-function renderDecision(): Html {
+export function renderDecision(): Html {
   return html`<div class="buttons">
 <button class="button" type="submit" name="decision" value="allow">Allow</button>
 <button class="button quiet" type="submit" name="decision" value="deny" formnovalidate>Deny</button>
@@ -157,20 +183,25 @@ export function describeMarkup(markup_bps: number): Html {
 the app: for a call of ${formatDollars(example)} you pay ${formatDollars(paid)}.`
 }
 
-function renderPrice({ app }: AuthorizationRequest): Html {
+export function renderPrice({ app }: Pick<AuthorizationRequest, 'app'>): Html {
   return html`<section aria-labelledby="price"><h2 id="price">What you pay</h2>
 <p>${describeMarkup(app.markup_bps)}</p></section>`
 }
 
 /** `cap_shown` tells an amount that somebody typed from one that we proposed. */
-function renderCap({ cap }: ConsentForm): Html {
+export function renderCap({ cap }: Pick<ConsentForm, 'cap'>): Html {
   const isWrong = cap.fault !== undefined
   const is_daily = cap.kind === 'daily'
   const period = is_daily ? 'day' : 'month'
+  const kind = is_daily ? 'daily' : 'monthly'
   return html`<fieldset><legend>Spending cap for this app</legend>
 <input type="hidden" name="cap_shown" value="${cap.usd}">
-<label class="choice"><input type="radio" name="cap" value="${is_daily ? 'daily' : 'monthly'}"${cap.kind !== 'none' && html` checked`}>
-<span>At most this much each ${period}</span></label>
+${
+  cap.is_required
+    ? html`<input type="hidden" name="cap" value="${kind}"><p>At most this much each ${period}</p>`
+    : html`<label class="choice"><input type="radio" name="cap" value="${kind}"${cap.kind !== 'none' && html` checked`}>
+<span>At most this much each ${period}</span></label>`
+}
 <div class="amount"><span aria-hidden="true">$</span>
 <input name="cap_usd" inputmode="decimal" value="${cap.usd}" maxlength="12" autocomplete="off"
   aria-label="US dollars each ${period}" aria-describedby="${isWrong && 'cap-fault '}cap-rule"${
@@ -178,7 +209,10 @@ function renderCap({ cap }: ConsentForm): Html {
   }></div>
 ${isWrong && html`<p class="field-error" id="cap-fault" role="alert">${cap.fault}</p>`}
 <p class="field-hint" id="cap-rule">Calls beyond it are refused until ${is_daily ? 'the next day (UTC)' : 'the first of the next month'}.</p>
-<label class="choice"><input type="radio" name="cap" value="none"${cap.kind === 'none' && html` checked`}>
-<span>No cap: as far as my balance goes</span></label>
+${
+  !cap.is_required &&
+  html`<label class="choice"><input type="radio" name="cap" value="none"${cap.kind === 'none' && html` checked`}>
+<span>No cap: as far as my balance goes</span></label>`
+}
 </fieldset>`
 }

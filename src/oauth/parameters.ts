@@ -1,5 +1,6 @@
 // How parameters of OAuth requests are read: each at most once, empty is absent, nothing unbounded.
 
+import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../platform/errors.ts'
 
 const LENGTH_MAX: Record<string, number> = {
@@ -37,6 +38,17 @@ export function readParameters(given: unknown): Parameters {
     return value
   }
   return { read, require }
+}
+
+/** Forms only: a JSON body would be read by nobody else's server. */
+export function readForm(request: FastifyRequest): { parameters: Parameters } {
+  if (!request.headers['content-type']?.startsWith('application/x-www-form-urlencoded')) {
+    throw refusal(
+      'The body must be form-encoded.',
+      'Send Content-Type: application/x-www-form-urlencoded.',
+    )
+  }
+  return { parameters: readParameters(request.body) }
 }
 
 export function refusal(message: string, hint?: string): ApiError {

@@ -9,29 +9,36 @@ import type { App } from '../http/server.ts'
 import type { Db } from '../platform/db.ts'
 import { readBalance } from '../wallet/postings.ts'
 import { type ClientParts, requireClient } from './client-authentication.ts'
+import { isPublic } from './client-types.ts'
 import { exchangeCode } from './code-exchange.ts'
+import { DEVICE_GRANT_TYPE, exchangeDeviceCode } from './device/exchange.ts'
+import { type DpopProof, readProof } from './dpop.ts'
 import type { GrantParts } from './grants.ts'
-import { type Parameters, readParameters, refusal } from './parameters.ts'
+import { GRANT_TYPES, metadataRoute, tokenEndpoint } from './metadata-routes.ts'
+import { readForm, refusal } from './parameters.ts'
 import { refreshTokens } from './refresh.ts'
 import { revokeToken } from './revocation.ts'
-import { SCOPES } from './scopes.ts'
 import { requireActive } from './suspension.ts'
 import type { IssuedTokens } from './tokens.ts'
 
 export type ProtocolParts = GrantParts & ClientParts & { public_url: string }
 
 const TAGS = ['OAuth']
-const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
-const METADATA_CACHE = 'public, max-age=3600'
 
 // For the documentation; the handlers read the form themselves and answer with OAuth's own codes.
 const TokenForm = Type.Object({
   grant_type: Type.Unknown({
-    description: '`authorization_code` or `refresh_token`.',
+    description:
+      '`authorization_code`, `refresh_token` or `urn:ietf:params:oauth:grant-type:device_code`.',
     examples: ['authorization_code'],
   }),
   code: Type.Optional(Type.Unknown({ examples: ['svc_code_2f6f0d1c'] })),
-  code_verifier: Type.Optional(Type.Unknown({ description: 'PKCE; with `code`.' })),
+  code_verifier: Type.Optional(
+    Type.Unknown({
+      description:
+        'PKCE; with `code`, and with `device_code` if that was asked for with a challenge.',
+    }),
+  ),
   redirect_uri: Type.Optional(Type.Unknown({ description: 'If sent, the one of the request.' })),
   external_user_id: Type.Optional(
     Type.Unknown({
@@ -39,10 +46,17 @@ const TokenForm = Type.Object({
         'With `code` and hosted storage: your id of the user whose session received the code. Always send it: a code of a request that named another id is `invalid_grant`.',
     }),
   ),
+  device_code: Type.Optional(
+    Type.Unknown({
+      description: 'Of POST /oauth/device_authorization; asked with again and again.',
+    }),
+  ),
   refresh_token: Type.Optional(Type.Unknown()),
   scope: Type.Optional(Type.Unknown({ description: 'With `refresh_token`: fewer scopes.' })),
   client_id: Type.Optional(Type.Unknown({ description: 'Or HTTP Basic.' })),
-  client_secret: Type.Optional(Type.Unknown()),
+  client_secret: Type.Optional(
+    Type.Unknown({ description: 'Of a `web_server` app; the others have none.' }),
+  ),
 })
 
 const TokenReply = Type.Object({
@@ -84,17 +98,22 @@ function tokenRoute(app: App, parts: ProtocolParts): void {
           'invalid_request',
           'invalid_client',
           'invalid_grant',
+          'invalid_dpop_proof',
           'invalid_scope',
           'unauthorized_client',
+          'authorization_pending',
+          'slow_down',
+          'expired_token',
+          'access_denied',
         ],
       },
       validatorCompiler: acceptAll,
       schema: {
         tags: TAGS,
         operationId: 'token',
-        summary: 'Exchange a code, or refresh',
+        summary: 'Exchange a code, poll for a device, or refresh',
         description:
-          'Form-encoded. A refresh token is good once: the reply has the next one. If the reply is lost, the same request within 30 seconds gets the same tokens again; later, the whole grant ends.',
+          'Form-encoded. A refresh token is good once: the reply has the next one. If the reply is lost, the same request within 30 seconds gets the same tokens again; later, the whole grant ends. A browser or native app sends its `client_id` alone; a `DPoP` proof with the code binds its refresh tokens to that key.',
         consumes: ['application/x-www-form-urlencoded'],
         body: TokenForm,
         response: { 200: TokenReply },
@@ -111,6 +130,8 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
   const exchange = { request, reply }
   const { app, parameters, grant_type } = await requireClient(parts, exchange, readTokenForm)
   requireActive(app)
+  // A server's secret binds its refresh tokens already.
+  const proof = isPublic(app) ? readTokenProof(parts, request) : undefined
   switch (grant_type) {
     case 'authorization_code': {
       const tokens = await exchangeCode(parts, app, {
@@ -119,6 +140,7 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
         code_verifier: parameters.read('code_verifier') ?? '',
         redirect_uri: parameters.read('redirect_uri'),
         external_user_id: parameters.read('external_user_id'),
+        proof,
       })
       const { external_user_id } = tokens
       return {
@@ -126,14 +148,28 @@ async function answerToken(parts: ProtocolParts, request: FastifyRequest, reply:
         ...(external_user_id !== null && { storage_mode: 'hosted' as const, external_user_id }),
       }
     }
+    case DEVICE_GRANT_TYPE: {
+      const tokens = await exchangeDeviceCode(parts, app, {
+        device_code: parameters.require('device_code'),
+        code_verifier: parameters.read('code_verifier'),
+        proof,
+      })
+      return presentTokens(tokens)
+    }
     case 'refresh_token': {
       const tokens = await refreshTokens(parts, app, {
         refresh_token: parameters.require('refresh_token'),
         scope: parameters.read('scope'),
+        proof,
       })
       return presentTokens(tokens)
     }
   }
+}
+
+function readTokenProof(parts: ProtocolParts, request: FastifyRequest): DpopProof | undefined {
+  const url = tokenEndpoint(parts.public_url)
+  return readProof(request.headers['dpop'], { method: 'POST', url, now: parts.clock.now() })
 }
 
 function presentTokens(tokens: IssuedTokens) {
@@ -215,58 +251,10 @@ async function describeUser(db: Db, { account_id, scopes }: TokenPrincipal) {
   return { sub: id, id, email, email_verified, ...(wallet && { balance: wallet.balance }) }
 }
 
-function metadataRoute(app: App, issuer: string): void {
-  const metadata = {
-    issuer,
-    authorization_endpoint: `${issuer}/oauth/authorize`,
-    token_endpoint: `${issuer}/oauth/token`,
-    revocation_endpoint: `${issuer}/oauth/revoke`,
-    userinfo_endpoint: `${issuer}/oauth/userinfo`,
-    response_types_supported: ['code'],
-    response_modes_supported: ['query'],
-    grant_types_supported: GRANT_TYPES,
-    scopes_supported: [...SCOPES],
-    code_challenge_methods_supported: ['S256'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-    revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-    authorization_response_iss_parameter_supported: true,
-    service_documentation: `${issuer}/docs`,
-  }
-  app.get(
-    '/.well-known/oauth-authorization-server',
-    {
-      config: { access: 'public' },
-      schema: {
-        tags: TAGS,
-        operationId: 'oauth_metadata',
-        summary: 'Where everything is (RFC 8414)',
-        response: {
-          200: Type.Unsafe<typeof metadata>({ type: 'object', additionalProperties: true }),
-        },
-      },
-    },
-    (_request, reply) => {
-      reply.header('cache-control', METADATA_CACHE).header('access-control-allow-origin', '*')
-      return metadata
-    },
-  )
-}
-
 function readTokenForm(request: FastifyRequest) {
   const { parameters } = readForm(request)
   const given = parameters.require('grant_type')
   const grant_type = GRANT_TYPES.find((one) => one === given)
-  if (!grant_type) throw refusal('grant_type is authorization_code or refresh_token.')
+  if (!grant_type) throw refusal(`grant_type is one of ${GRANT_TYPES.join(', ')}.`)
   return { parameters, grant_type }
-}
-
-/** Forms only: a JSON body would be read by nobody else's server. */
-function readForm(request: FastifyRequest): { parameters: Parameters } {
-  if (!request.headers['content-type']?.startsWith('application/x-www-form-urlencoded')) {
-    throw refusal(
-      'The body must be form-encoded.',
-      'Send Content-Type: application/x-www-form-urlencoded.',
-    )
-  }
-  return { parameters: readParameters(request.body) }
 }

@@ -6,6 +6,7 @@ import type { Tx } from '../platform/db.ts'
 import { digestSecret } from '../platform/tokens.ts'
 import type { AppRow } from './app-store.ts'
 import { invalidGrant } from './code-exchange.ts'
+import { type DpopProof, useProof } from './dpop.ts'
 import { endFamily, type GrantParts } from './grants.ts'
 import { effectiveScopes, parseScopes } from './scopes.ts'
 import { lockGrants } from './store.ts'
@@ -22,6 +23,8 @@ export type Refresh = {
   refresh_token: string
   /** Of the new access token; at most what was granted, and that if absent. */
   scope: string | undefined
+  /** That the caller holds the key of the grant. */
+  proof: DpopProof | undefined
 }
 
 export async function refreshTokens(
@@ -55,6 +58,11 @@ async function refreshOnce(
   if (!token || grant.app_id !== app.id || grant.ended_at !== null) return 'refused'
   const now = parts.clock.now()
   if (token.expires_at <= now) return 'refused'
+  if (grant.dpop_jkt !== null) {
+    // Nothing else happens without the key: a thief must not be able to sign the user out either.
+    if (given.proof?.jkt !== grant.dpop_jkt) return 'refused'
+    await useProof(tx, given.proof)
+  }
   const allowed = effectiveScopes(grant.scopes, app.allowed_scopes)
   const wish = given.scope?.split(' ').filter(Boolean) ?? grant.scopes
   // Before the wish is judged: a token that came twice is no less stolen for asking too much.

@@ -1,6 +1,7 @@
 // SQL of connections, grants and codes.
 
 import { type Queryable, statement, type Tx } from '../platform/db.ts'
+import type { ClientType } from './client-types.ts'
 import type { Scope } from './scopes.ts'
 
 // ---- connections
@@ -92,6 +93,7 @@ const SET_CONNECTED = statement<object>(
 export type ListedConnectionRow = Omit<ConnectionRow, 'cap_chosen'> & {
   connected_at: Date
   client_id: string
+  client_type: ClientType
   name: string
   markup_bps: number
   scopes: Scope[]
@@ -102,8 +104,8 @@ export type ListedConnectionRow = Omit<ConnectionRow, 'cap_chosen'> & {
 
 const LIST_CONNECTIONS = statement<ListedConnectionRow>(
   'oauth.list_connections',
-  `select c.id, c.app_id, c.account_id, c.cap_credits, c.cap_period, c.connected_at, a.client_id, a.name,
-     least(a.markup_bps, c.agreed_markup_bps) as markup_bps, g.scopes, g.external_user_ids, (
+  `select c.id, c.app_id, c.account_id, c.cap_credits, c.cap_period, c.connected_at, a.client_id,
+     a.client_type, a.name, least(a.markup_bps, c.agreed_markup_bps) as markup_bps, g.scopes, g.external_user_ids, (
        select max(x.last_used_at) from app_usage x where x.client_id = a.client_id and x.account_id = c.account_id
      ) as last_used_at
    from app_connection c
@@ -196,8 +198,11 @@ export type GrantRow = {
   account_id: string | null
   developer_id: string
   client_id: string
+  client_type: ClientType
   scopes: Scope[]
   external_user_id: string | null
+  /** The key that every refresh needs, by its thumbprint; null if none was shown with the code. */
+  dpop_jkt: string | null
   activated_at: Date | null
   ended_at: Date | null
   /** The last moment it can be refreshed to; null for a hosted grant. */
@@ -208,8 +213,8 @@ export type GrantRow = {
   last_used_at: Date | null
 }
 
-const GRANT_COLUMNS = `g.id, g.connection_id, c.app_id, c.account_id, a.developer_id, a.client_id, g.scopes,
-     g.external_user_id, g.activated_at, g.ended_at, g.expires_at, g.lapses_at, g.last_used_at`
+const GRANT_COLUMNS = `g.id, g.connection_id, c.app_id, c.account_id, a.developer_id, a.client_id,
+     a.client_type, g.scopes, g.external_user_id, g.dpop_jkt, g.activated_at, g.ended_at, g.expires_at, g.lapses_at, g.last_used_at`
 
 const INSERT_GRANT = statement<object>(
   'oauth.insert_grant',
@@ -271,7 +276,8 @@ const FIND_LIVE_GRANTS = statement<GrantRow>(
 const ACTIVATE_GRANT = statement<object>(
   'oauth.activate_grant',
   `update oauth_grant
-   set activated_at = $2::timestamptz, last_used_at = $2::timestamptz
+   set activated_at = $2::timestamptz, last_used_at = $2::timestamptz, dpop_jkt = $3::text,
+       expires_at = $4::timestamptz
    where id = $1::uuid`,
 )
 
@@ -370,8 +376,12 @@ export async function findLiveGrants(db: Queryable, connection_id: string): Prom
   return await db.run(FIND_LIVE_GRANTS, [connection_id])
 }
 
-export async function activateGrant(tx: Tx, id: string, at: Date): Promise<void> {
-  await tx.run(ACTIVATE_GRANT, [id, at])
+export async function activateGrant(
+  tx: Tx,
+  grant: Pick<GrantRow, 'id' | 'dpop_jkt' | 'expires_at'>,
+  at: Date,
+): Promise<void> {
+  await tx.run(ACTIVATE_GRANT, [grant.id, at, grant.dpop_jkt, grant.expires_at])
 }
 
 export async function setLapse(tx: Tx, id: string, lapses_at: Date): Promise<void> {

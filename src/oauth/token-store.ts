@@ -126,6 +126,24 @@ export async function markRotated(
   await tx.run(ROTATE_REFRESH_TOKEN, [token_digest, at, successor_digest, replay])
 }
 
+// ---- proofs of a key
+
+const INSERT_PROOF = statement<{ is_new: boolean }>(
+  'oauth.insert_proof',
+  `insert into dpop_proof (proof_digest, expires_at)
+   values ($1::bytea, $2::timestamptz)
+   on conflict (proof_digest) do nothing
+   returning true as is_new`,
+)
+
+/** Answers whether it is the first time. */
+export async function insertProof(
+  tx: Tx,
+  proof: { proof_digest: Buffer; expires_at: Date },
+): Promise<boolean> {
+  return (await tx.run(INSERT_PROOF, [proof.proof_digest, proof.expires_at])).length > 0
+}
+
 // ---- hosted links
 
 /** One for each app of the developer at most. */

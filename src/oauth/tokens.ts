@@ -5,6 +5,7 @@ import type { CredentialCache } from '../platform/credential-cache.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { digestKey, digestSecret, mintSecret } from '../platform/tokens.ts'
+import { LIFETIMES } from './client-types.ts'
 import { effectiveScopes, type Scope } from './scopes.ts'
 import { type GrantRow, setLapse } from './store.ts'
 import {
@@ -18,8 +19,6 @@ const ACCESS_TOKEN_PREFIX = 'svc_token_'
 const REFRESH_TOKEN_PREFIX = 'svc_refresh_'
 const ACCESS_TOKEN_PATTERN = /^svc_token_[A-Za-z0-9_-]{43}$/
 export const REFRESH_TOKEN_PATTERN = /^svc_refresh_[A-Za-z0-9_-]{43}$/
-export const ACCESS_TOKEN_LIFETIME_S = 3600
-const REFRESH_TOKEN_IDLE_S = 30 * 24 * 3600
 
 export type IssuedTokens = {
   access_token: string
@@ -39,7 +38,7 @@ export async function issueTokens(
 ): Promise<IssuedTokens> {
   const { scopes, now } = options
   const access_token = mintSecret(ACCESS_TOKEN_PREFIX)
-  const expires_in = ACCESS_TOKEN_LIFETIME_S
+  const { access_token_s: expires_in, refresh_idle_s } = LIFETIMES[grant.client_type]
   const expires_at = later(now, expires_in)
   await insertAccessToken(tx, {
     token_digest: digestSecret(access_token),
@@ -51,7 +50,7 @@ export async function issueTokens(
     return { access_token, refresh_token: undefined, expires_at, expires_in, scopes }
   }
   const refresh_token = mintSecret(REFRESH_TOKEN_PREFIX)
-  const idle_end = later(now, REFRESH_TOKEN_IDLE_S)
+  const idle_end = later(now, refresh_idle_s)
   const lapses_at = idle_end < grant.expires_at ? idle_end : grant.expires_at
   await insertRefreshToken(tx, {
     token_digest: digestSecret(refresh_token),

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox'
 import type { Catalog, Model, Provider } from '../catalog/models.ts'
-import { AUDIO_UNITS, PROVIDERS } from '../catalog/models.ts'
+import { INPUT_UNITS, PROVIDERS } from '../catalog/models.ts'
 import { Credits, Nullable } from '../http/schemas.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
@@ -24,10 +24,10 @@ export const ModelState = Type.Object({
   name: Type.String({ examples: ['gpt-4o-mini'] }),
   provider: Type.Enum([...PROVIDERS]),
   upstream_id: Type.String({ examples: ['gpt-4o-mini'] }),
-  kind: Type.Enum(['chat', 'speech', 'transcription', 'sound']),
+  kind: Type.Enum(['chat', 'embedding', 'speech', 'transcription', 'sound']),
   pricing: Type.Object(
     {
-      unit: Type.Enum(['token', ...Object.values(AUDIO_UNITS)]),
+      unit: Type.Enum(Object.values(INPUT_UNITS)),
       input: Price,
       cached_input: Nullable(Price),
       cache_write_5m: Nullable(Price),
@@ -78,7 +78,7 @@ export async function listModels(parts: ModelParts) {
 function pricesOf(model: Model) {
   if (model.kind !== 'chat') {
     const none = { cached_input: null, cache_write_5m: null, cache_write_1h: null }
-    const unit = AUDIO_UNITS[model.kind]
+    const unit = INPUT_UNITS[model.kind]
     return { unit, input: Number(model.price), ...none, audio_input: null, output: null }
   }
   const { prices } = model

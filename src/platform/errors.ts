@@ -51,6 +51,13 @@ export const ERRORS = {
     explanation:
       'The authorization code, refresh token or PKCE verifier sent to /oauth/token did not verify: used before, expired, or issued to another client.',
   },
+  invalid_dpop_proof: {
+    status: 400,
+    message: 'The DPoP proof is not valid.',
+    hint: 'Sign a new one for each request: ES256, htm POST, htu the token endpoint, iat now, a jti of its own.',
+    explanation:
+      'The `DPoP` header sent to /oauth/token is no proof of a key (RFC 9449), was made for another address or at another time, or was used before. The grant is not ended: send the request again with a new proof.',
+  },
   invalid_scope: {
     status: 400,
     message: 'The scope is not allowed.',
@@ -60,6 +67,33 @@ export const ERRORS = {
     status: 400,
     message: 'The client may not do this.',
     explanation: 'The OAuth client is not permitted the requested grant or response type.',
+  },
+  authorization_pending: {
+    status: 400,
+    message: 'The user has not decided yet.',
+    hint: 'Poll again after `interval` seconds.',
+    explanation:
+      'Of /oauth/token with a device code only (RFC 8628): the user has neither allowed nor denied it so far.',
+  },
+  slow_down: {
+    status: 400,
+    message: 'The user has not decided yet, and this was asked too soon.',
+    hint: 'Add 5 seconds to the time between two polls, and keep to it.',
+    explanation:
+      'Of /oauth/token with a device code only (RFC 8628): as `authorization_pending`, and each such answer makes the time to wait 5 seconds longer.',
+  },
+  expired_token: {
+    status: 400,
+    message: 'The device code has expired.',
+    hint: 'Ask for a new one at /oauth/device_authorization.',
+    explanation:
+      'Of /oauth/token with a device code only (RFC 8628): nobody allowed it within ten minutes.',
+  },
+  access_denied: {
+    status: 400,
+    message: 'The user denied the request.',
+    explanation:
+      'Of /oauth/token with a device code only (RFC 8628): the user said no, or took it back before the tokens were given. An app that sends users to /oauth/authorize gets this word as `error` at its own address.',
   },
   onboarding_incomplete: {
     status: 400,

@@ -16,6 +16,7 @@ const PREFIXES = [
   'svc_refresh_',
   'svc_secret_',
   'svc_code_',
+  'svc_device_',
   'svc_verify_',
   'svc_reset_',
   'svc_notme_',

@@ -8,15 +8,16 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 
 /**
  * Anything we ever issue, and the credentials of our own upstreams, wherever it stands in a string. What a device
- * is known by has its length, too: `dev_payable` is an account of the ledger.
+ * is known by has its length, too: `dev_payable` is an account of the ledger. The last is the code that a person types for
+ * a device.
  */
 const SECRET_PATTERN =
-  /(sk-svc-|sess_|svc_token_|svc_refresh_|svc_secret_|svc_code_|svc_verify_|svc_reset_|svc_notme_|svc_leave_|svc_take_|svc_challenge_|whsec_|sk-ant-|sk-proj-|sk_live_|sk_test_|rk_live_|AIza)[A-Za-z0-9_+/=-]{4,}|(dev_)[A-Za-z0-9_-]{43}/g
+  /(sk-svc-|sess_|svc_token_|svc_refresh_|svc_secret_|svc_code_|svc_device_|svc_verify_|svc_reset_|svc_notme_|svc_leave_|svc_take_|svc_challenge_|whsec_|sk-ant-|sk-proj-|sk_live_|sk_test_|rk_live_|AIza)[A-Za-z0-9_+/=-]{4,}|(dev_)[A-Za-z0-9_-]{43}|\b[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}\b/g
 
 /** What has no shape of its own is known by the name of its field. */
 const SECRET_FIELD_PATTERN =
-  /"((?:current_|new_)?password|authorization|cookie)":"(?:[^"\\]|\\.)*"/g
-const SECRET_FIELD_WORDS = ['password', 'authorization', 'cookie']
+  /"((?:current_|new_)?password|authorization|cookie|user_code)":"(?:[^"\\]|\\.)*"/g
+const SECRET_FIELD_WORDS = ['password', 'authorization', 'cookie', 'user_code']
 
 /** Where each log writes to. */
 const destinations = new WeakMap<Log, DestinationStream>()

@@ -46,6 +46,8 @@ export type Endpoint =
   | '/v1/users/:external_user_id/chat/completions'
   | '/v1/users/:external_user_id/messages'
   | '/v1/users/:external_user_id/responses'
+  | '/v1/embeddings'
+  | '/v1/users/:external_user_id/embeddings'
   | '/account/playground/chat/completions'
   | `${'/v1' | '/v1/users/:external_user_id' | '/account/playground'}/audio/${'speech' | 'transcriptions' | 'sound-effects'}`
 

@@ -142,6 +142,42 @@ test('the preview says word for word what the consent page says, and follows the
   await page.locator('.field-error', { hasText: 'Choose at least one' }).waitFor()
 })
 
+test('an app without a server is made without a secret, and its preview says what its consent page says', {
+  skip,
+}, async () => {
+  const { page, open, person, context } = await arrive()
+  for (const [kind, address] of [
+    ['Browser', 'http://localhost:5173/callback'],
+    ['Program on', 'com.example.app:/callback'],
+  ] as const) {
+    await open('/apps?create=true')
+    await page.getByRole('radio', { name: new RegExp(kind) }).check()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Poem Machine')
+    await page.getByLabel('Redirect addresses').fill(address)
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByText('This app has no secret').waitFor()
+    await page.getByRole('link', { name: 'Connect your users' }).click()
+    await settle(page)
+    const connect = await page.locator('main').innerText()
+    assert.doesNotMatch(connect, /client_secret|Hosted storage/)
+    const listed = await onStage().request({ url: '/developers/apps', headers: person.bearer })
+    const [app] = listed.json<{ data: OAuthApp[] }>().data
+    assert.ok(app)
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.getByLabel('More origins').fill('capacitor://localhost')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The settings are saved.').waitFor()
+    await audit(page, `settings of a ${kind} app`)
+    const preview = page.getByRole('region', { name: 'Preview of the consent page' })
+    const consent = await context.newPage()
+    await consent.goto(authorizeUrl(app, { code_challenge: makePkce().code_challenge }))
+    const shown = words((await preview.innerText()).replace(/\$\s+5\.00/, '$'))
+    assert.equal(shown, words(await consent.locator('main').innerText()))
+    await audit(consent, `consent of a ${kind} app`)
+    await consent.close()
+  }
+})
+
 test('a user follows the commands of the page, allows the markup, pays it, and a webhook tells of it', {
   skip,
 }, async () => {

@@ -96,8 +96,14 @@ test('who is not signed in comes back to the page after signing in, also by regi
   assert.equal((await get('/console/', person.bearer)).statusCode, 302)
 })
 
-test('signing in leads to pages of the console only', () => {
-  for (const path of ['/console/', '/console/keys?create=true', '/console/apps/1']) {
+test('signing in leads to pages of the console and of devices only', () => {
+  for (const path of [
+    '/console/',
+    '/console/keys?create=true',
+    '/console/apps/1',
+    '/device',
+    '/device?user_code=BCDF-GHJK',
+  ]) {
     assert.equal(readReturnPath(path), path)
   }
   for (const path of [
@@ -105,6 +111,9 @@ test('signing in leads to pages of the console only', () => {
     '',
     '/',
     '/consoles/',
+    '/devices',
+    '/device/decision',
+    '/device/../oauth/logout',
     '/oauth/logout',
     '//evil.example/console/',
     'https://evil.example/console/',

@@ -1,4 +1,4 @@
-// What a stranger copies from the pages about accounts, audio, top-ups and payouts works.
+// What a stranger copies from the pages about accounts, embeddings, audio, top-ups and payouts works.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -16,6 +16,20 @@ test('docs/accounts.md: every command runs, from the registration to the logout'
   assert.equal(lines.filter((line) => line === '{"success":true}').length, 3)
   assert.ok(lines.includes('data: [DONE]'))
   assert.ok(lines.some((line) => line.startsWith('id,created_at,kind')))
+})
+
+test('docs/embeddings.md: every command runs, and every vector is as long as was asked for', async () => {
+  const lines = (await followPage({ file: 'docs/embeddings.md', addresses })).flat()
+  const [openai, google] = lines
+    .slice(-2)
+    .map((line) => JSON.parse(line) as { data: { embedding: string | number[] }[] })
+  assert.deepEqual(
+    openai?.data.map(({ embedding }) => embedding.length),
+    [8, 8],
+  )
+  const packed = google?.data[0]?.embedding
+  assert.ok(typeof packed === 'string')
+  assert.equal(Buffer.from(packed, 'base64').length, 128 * 4)
 })
 
 test('docs/audio.md: every command runs, and what was said is heard again', async () => {

@@ -19,6 +19,7 @@ const NOT_TRIED = new Set([
   'add_passkey',
   'user_chat_completion',
   'user_messages',
+  'user_response',
   'user_speech',
   'user_sound_effects',
 ])

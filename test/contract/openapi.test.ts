@@ -25,6 +25,7 @@ const OAUTH_PAGES = [
   '/oauth/security',
   '/oauth/sessions',
   '/oauth/events',
+  '/device',
 ]
 /** Behind links in mails. */
 const MAIL_PAGES = [
@@ -52,6 +53,8 @@ const OAUTH_FORMS = [
   '/oauth/security/totp/confirm',
   '/oauth/sessions/end',
   '/oauth/sessions/end-others',
+  '/device',
+  '/device/decision',
 ]
 
 const service = await createApp()
@@ -150,6 +153,7 @@ test('every answer has its content types: streams, audio, files and pages too', 
     '/account/topups/{id}/receipt': ['text/html'],
     ...forUsers('/chat/completions', chat),
     ...forUsers('/messages', chat),
+    ...forUsers('/responses', chat),
     ...forUsers('/audio/speech', speech),
     ...forUsers('/audio/sound-effects', AUDIO),
     ...forUsers('/audio/transcriptions', transcript),
@@ -168,6 +172,7 @@ test('every body that is sent has its content type: uploads and forms too', () =
   assert.deepEqual(others, [
     ['/oauth/token', 'application/x-www-form-urlencoded'],
     ['/oauth/revoke', 'application/x-www-form-urlencoded'],
+    ['/oauth/device_authorization', 'application/x-www-form-urlencoded'],
     ['/v1/audio/transcriptions', 'multipart/form-data'],
     ['/v1/users/{external_user_id}/audio/transcriptions', 'multipart/form-data'],
     ['/account/playground/audio/transcriptions', 'multipart/form-data'],

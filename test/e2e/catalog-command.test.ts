@@ -20,7 +20,8 @@ function cellsOf(stdout: string, name: string): string[] {
 
 const LIVE = { SVC_MODE: 'live', OPENAI_API_KEY: 'sk-test' }
 const SUCCESSORS = ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-6-luna']
-const LISTED = ['gpt-4o', 'gpt-4o-mini', 'gpt-5', 'gpt-5-mini', ...SUCCESSORS]
+const EMBEDDING = ['text-embedding-3-small', 'text-embedding-3-large', 'text-embedding-ada-002']
+const LISTED = [...EMBEDDING, 'gpt-4o', 'gpt-4o-mini', 'gpt-5', 'gpt-5-mini', ...SUCCESSORS]
 
 async function listModels(ids: readonly string[], status = 200) {
   const body = { object: 'list', data: ids.map((id) => ({ id, shutdown_date: null })) }
@@ -34,6 +35,7 @@ test('svc catalog show says what serves each name, at which price, and until whe
   assert.match(stdout, /^NAME +SERVED BY +INPUT +CACHED +OUTPUT +RETIRES ON +THEN\n/)
   const line = ['gpt-4', 'gpt-4', '$30', '$30', '$60', '2026-10-23']
   assert.deepEqual(cellsOf(stdout, 'gpt-4'), line)
+  assert.equal(cellsOf(stdout, 'text-embedding-3-small')[2], '$0.02')
   assert.deepEqual(cellsOf(stdout, 'elevenlabs/scribe_v2').slice(2, 3), ['$0.22 per hour'])
   // Its day has passed for good.
   const live = await svc({ SVC_MODE: 'live', SERVICE_FEE_PERCENT: '10' }, 'show')
@@ -46,9 +48,9 @@ test('svc catalog show says what serves each name, at which price, and until whe
 test('svc catalog check exits with 0, with 1 if something is gone, with 2 if a list cannot be read', async () => {
   const all = await svc(await listModels(LISTED), 'check')
   assert.equal(all.code, 0, all.stdout + all.stderr)
-  assert.match(all.stdout, /^openai: 7 models compared\n/)
+  assert.match(all.stdout, /^openai: 10 models compared\n/)
   assert.match(all.stdout, /\nanthropic: not asked, there is no credential\n/)
-  const some = await svc(await listModels(LISTED.slice(0, 5)), 'check')
+  const some = await svc(await listModels(LISTED.slice(0, -2)), 'check')
   assert.equal(some.code, 1)
   assert.match(some.stdout, /\n {2}GONE {6}gpt-3\.5-turbo: openai does not list gpt-5\.6-terra/)
   const unread = await svc(await listModels([], 401), 'check')
@@ -63,8 +65,8 @@ test('beside a service in sandbox mode its stand-ins are asked, and have every m
   assert.equal(code, 0, stdout)
   assert.deepEqual(stdout.trim().split('\n').sort(), [
     'anthropic: 3 models compared',
-    'google: 3 models compared',
-    'openai: 7 models compared',
+    'google: 4 models compared',
+    'openai: 10 models compared',
   ])
 })
 

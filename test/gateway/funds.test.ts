@@ -283,11 +283,12 @@ async function assertDrop(
 function outputLimit(body: unknown): number {
   const sent = body as {
     max_completion_tokens?: number
+    max_output_tokens?: number
     max_tokens?: number
     generationConfig?: { maxOutputTokens?: number }
   }
-  const limit =
-    sent.max_completion_tokens ?? sent.max_tokens ?? sent.generationConfig?.maxOutputTokens
+  const openai = sent.max_completion_tokens ?? sent.max_output_tokens
+  const limit = openai ?? sent.max_tokens ?? sent.generationConfig?.maxOutputTokens
   assert.ok(limit !== undefined, 'a limit is always sent')
   return limit
 }

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { createApp, type TestApp } from './app.ts'
-import { type Person, Visitor } from './oauth.ts'
+import { csrfOf, type Person, requiredCapOf, Visitor } from './oauth.ts'
 
 /** `host`: passkeys want a name, which an address of numbers is not. */
 export async function createListeningApp(
@@ -39,7 +39,10 @@ export async function consentAt(
   if (target.origin !== service.address) throw new Error(`${url} is not at ${service.address}`)
   const login = await visitor.get(`${target.pathname}${target.search}`)
   const entered = await visitor.login(user.email, new URL(header(login, 'location'), url).search)
-  const back = await visitor.fill(header(entered, 'location'), { decision: 'allow', ...fields })
+  const address = header(entered, 'location')
+  const page = await visitor.get(address)
+  const shown = { csrf: csrfOf(page.body), ...requiredCapOf(page.body) }
+  const back = await visitor.submit(address, { ...shown, decision: 'allow', ...fields })
   return new URL(header(back, 'location'))
 }
 

@@ -14,6 +14,10 @@ export type OAuthApp = {
   redirect_uris: string[]
 }
 
+/** One without a server has no secret. */
+export type PublicApp = Omit<OAuthApp, 'client_secret'>
+type AnyApp = PublicApp & { client_secret?: string }
+
 export type TokenReply = {
   access_token: string
   refresh_token: string
@@ -42,13 +46,21 @@ export async function createOAuthApp(
   return reply.json<OAuthApp>()
 }
 
+export async function createPublicApp(
+  service: Posting,
+  developer: Person,
+  body: { client_type: 'browser' | 'native' } & Record<string, unknown>,
+): Promise<PublicApp> {
+  return await createOAuthApp(service, developer, body)
+}
+
 export function makePkce() {
   const code_verifier = randomBytes(32).toString('base64url')
   const code_challenge = createHash('sha256').update(code_verifier).digest('base64url')
   return { code_verifier, code_challenge }
 }
 
-export function authorizeUrl(app: OAuthApp, parameters: Record<string, string> = {}): string {
+export function authorizeUrl(app: PublicApp, parameters: Record<string, string> = {}): string {
   const query = new URLSearchParams({
     client_id: app.client_id,
     redirect_uri: app.redirect_uris[0] ?? CALLBACK,
@@ -128,13 +140,22 @@ export function csrfOf(page: string): string {
   return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
 }
 
+/** The cap as the page proposes it, where there has to be one. */
+export function requiredCapOf(page: string): { cap: string; cap_usd: string } | undefined {
+  const cap = /type="hidden" name="cap" value="([^"]+)"/.exec(page)?.[1]
+  const cap_usd = /name="cap_usd" inputmode="decimal" value="([^"]+)"/.exec(page)?.[1] ?? ''
+  return cap === undefined ? undefined : { cap, cap_usd }
+}
+
 /** Answers a yes to the consent page, and what the app gets back. */
 export async function allow(
   visitor: Visitor,
   url: string,
   fields: Record<string, string> = {},
 ): Promise<URLSearchParams> {
-  const reply = await visitor.fill(url, { decision: 'allow', ...fields })
+  const page = await visitor.get(url)
+  const shown = { csrf: csrfOf(page.body), ...requiredCapOf(page.body) }
+  const reply = await visitor.submit(url, { ...shown, decision: 'allow', ...fields })
   if (reply.statusCode !== 303)
     throw new Error(`consent answered ${reply.statusCode}: ${reply.body}`)
   return new URL(String(reply.headers.location)).searchParams
@@ -142,14 +163,13 @@ export async function allow(
 
 export async function postToken(
   service: Service,
-  app: Pick<OAuthApp, 'client_id' | 'client_secret'>,
+  app: Pick<AnyApp, 'client_id' | 'client_secret'>,
   fields: Record<string, string>,
+  headers: Record<string, string> = {},
 ): Promise<Answer> {
-  return await postForm(service, '/oauth/token', {
-    client_id: app.client_id,
-    client_secret: app.client_secret,
-    ...fields,
-  })
+  const { client_id, client_secret } = app
+  const client = { client_id, ...(client_secret !== undefined && { client_secret }) }
+  return await postForm(service, '/oauth/token', { ...client, ...fields }, headers)
 }
 
 export async function postForm(
@@ -170,7 +190,7 @@ export async function postForm(
 export async function obtainCode(
   service: Service,
   options: {
-    app: OAuthApp
+    app: AnyApp
     user: Person
     /** A browser in which the user is signed in; a new one otherwise. */
     visitor?: Visitor
@@ -188,17 +208,22 @@ export async function obtainCode(
 /** The whole walk: consent and exchange. */
 export async function connect(
   service: Service,
-  options: Parameters<typeof obtainCode>[1] & { external_user_id?: string },
+  options: Parameters<typeof obtainCode>[1] & {
+    external_user_id?: string
+    /** Of the exchange: a proof of a key. */
+    headers?: Record<string, string>
+  },
 ): Promise<TokenReply> {
   const { code, code_verifier } = await obtainCode(service, options)
-  const { external_user_id } = options
-  const reply = await postToken(service, options.app, {
+  const { external_user_id, headers = {} } = options
+  const fields = {
     grant_type: 'authorization_code',
     code,
     code_verifier,
     // As apps should: it says for whom the code is.
     ...(external_user_id !== undefined && { external_user_id }),
-  })
+  }
+  const reply = await postToken(service, options.app, fields, headers)
   if (reply.statusCode !== 200) throw new Error(`token answered ${reply.statusCode}: ${reply.body}`)
   return reply.json<TokenReply>()
 }

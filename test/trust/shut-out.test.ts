@@ -141,6 +141,9 @@ describe('what a session made at the moment of its end', async () => {
       redirect_uris: ['https://app.example/callback'],
       markup_bps: 0,
       require_external_user_id: false,
+      client_type: 'web_server' as const,
+      origins: [],
+      device_grant: false,
     }
     const owner = { developer_id: user_id, actor: { client, session_id } }
     let trap: Promise<unknown> = Promise.resolve()

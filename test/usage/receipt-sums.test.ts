@@ -79,11 +79,14 @@ test('sound in a prompt is a line of its own, at its own price', async () => {
 
 test('calls of every chat model add up', async () => {
   const person = await desk.register()
-  const { data } = await desk.read<{ data: { id: string; pricing: { unit: string } }[] }>(
-    '/v1/models',
-    {},
-  )
-  const names = data.filter(({ pricing }) => pricing.unit === 'token').map(({ id }) => id)
+  const { data } = await desk.read<{
+    data: { id: string; pricing: { unit: string }; modalities: { output: string[] } }[]
+  }>('/v1/models', {})
+  const names = data
+    .filter(({ pricing, modalities }) => {
+      return pricing.unit === 'token' && modalities.output.includes('text')
+    })
+    .map(({ id }) => id)
   assert.ok(names.length > 5)
   for (const model of names) {
     const messages = [{ role: 'user', content: '[[sandbox:tokens=30]] hello' }]

@@ -2,13 +2,17 @@
 // while it is being written.
 
 import { CheckField } from '../ui/check-field.tsx'
-import { TextArea, TextField, wrongField } from '../ui/form.tsx'
-import type { App, Scope } from './apps.ts'
+import { ChoiceField, TextArea, TextField, wrongField } from '../ui/form.tsx'
+import { type App, type ClientType, KINDS, type Scope } from './apps.ts'
 
 export type AppDraft = {
   name: string
+  client_type: ClientType
   /** One address a line. */
   redirect_uris: string
+  /** One a line. */
+  origins: string
+  device_grant: boolean
   markup: string
   scopes: readonly string[]
   require_external_user_id: boolean
@@ -18,7 +22,10 @@ const SCOPES: readonly Scope[] = ['credits.read', 'credits.spend']
 
 export const NEW_APP: AppDraft = {
   name: '',
+  client_type: 'web_server',
   redirect_uris: '',
+  origins: '',
+  device_grant: false,
   markup: '0',
   scopes: SCOPES,
   require_external_user_id: true,
@@ -33,7 +40,46 @@ const SCOPE_CHECKS = [
   },
 ] satisfies { value: Scope; label: string; hint: string }[]
 
+const KIND_CHOICES = [
+  { value: 'web_server', label: KINDS.web_server, hint: 'Keeps a secret that no user can read.' },
+  {
+    value: 'browser',
+    label: KINDS.browser,
+    hint: 'A static page. No secret; users always set a cap.',
+  },
+  {
+    value: 'native',
+    label: KINDS.native,
+    hint: 'A command line, desktop or mobile app. No secret; users always set a cap.',
+  },
+] satisfies { value: ClientType; label: string; hint: string }[]
+
+const REDIRECT_HINTS: Record<ClientType, string> = {
+  web_server:
+    'Where users return to, one a line, at most 10: https://, or http://localhost with any port.',
+  browser:
+    'Where users return to, one a line, at most 10: https://, or http://localhost with any port.',
+  native:
+    'Where users return to, one a line, at most 10: http://127.0.0.1 with any port, https://, or a scheme of your own such as com.example.app:/callback.',
+}
+
 type FieldsProps = { draft: AppDraft; onChange: (change: Partial<AppDraft>) => void }
+
+/** Chosen once: what users agree to depends on it. */
+export function KindField({ draft, onChange }: FieldsProps) {
+  return (
+    <ChoiceField
+      name="client_type"
+      label="Where it runs"
+      choices={KIND_CHOICES}
+      defaultValue={draft.client_type}
+      onChange={(value) => {
+        const chosen = KIND_CHOICES.find((kind) => kind.value === value)
+        if (chosen) onChange({ client_type: chosen.value })
+      }}
+    />
+  )
+}
 
 export function AppFields({ draft, onChange }: FieldsProps) {
   return (
@@ -50,7 +96,7 @@ export function AppFields({ draft, onChange }: FieldsProps) {
       <TextArea
         name="redirect_uris"
         label="Redirect addresses"
-        hint="Where users return to, one a line, at most 10: https://, or http://localhost with any port."
+        hint={REDIRECT_HINTS[draft.client_type]}
         rows={3}
         required
         spellCheck={false}
@@ -72,7 +118,6 @@ export function AppFields({ draft, onChange }: FieldsProps) {
 
 /** What most apps never change. */
 export function MoreAppFields({ draft, onChange }: FieldsProps) {
-  const { require_external_user_id } = draft
   return (
     <>
       <CheckField
@@ -82,26 +127,62 @@ export function MoreAppFields({ draft, onChange }: FieldsProps) {
         chosen={draft.scopes}
         onChange={(scopes) => onChange({ scopes })}
       />
-      <CheckField
-        name="require_external_user_id"
-        label="Hosted storage"
-        checks={[
-          {
-            value: 'true',
-            label: 'Link nobody unless your server names the user again',
-            hint: 'Recommended. The exchange of the code must carry external_user_id, so that nobody can take the link of somebody else.',
-          },
-        ]}
-        chosen={require_external_user_id ? ['true'] : []}
-        onChange={(chosen) => onChange({ require_external_user_id: chosen.length > 0 })}
-      />
+      {draft.client_type === 'web_server' ? (
+        <HostedField draft={draft} onChange={onChange} />
+      ) : (
+        <TextArea
+          name="origins"
+          label="More origins"
+          hint="Pages that may call with the app’s tokens, beside those of the redirect addresses; one a line, such as capacitor://localhost."
+          rows={2}
+          spellCheck={false}
+          value={draft.origins}
+          onChange={(event) => onChange({ origins: event.target.value })}
+        />
+      )}
+      {draft.client_type === 'native' && (
+        <CheckField
+          name="device_grant"
+          label="Devices without a browser"
+          checks={[
+            {
+              value: 'true',
+              label: 'Let users sign in on another device',
+              hint: 'They type a short code there. Where the device has a browser, a loopback address is safer.',
+            },
+          ]}
+          chosen={draft.device_grant ? ['true'] : []}
+          onChange={(chosen) => onChange({ device_grant: chosen.length > 0 })}
+        />
+      )}
     </>
+  )
+}
+
+function HostedField({ draft, onChange }: FieldsProps) {
+  return (
+    <CheckField
+      name="require_external_user_id"
+      label="Hosted storage"
+      checks={[
+        {
+          value: 'true',
+          label: 'Link nobody unless your server names the user again',
+          hint: 'Recommended. The exchange of the code must carry external_user_id, so that nobody can take the link of somebody else.',
+        },
+      ]}
+      chosen={draft.require_external_user_id ? ['true'] : []}
+      onChange={(chosen) => onChange({ require_external_user_id: chosen.length > 0 })}
+    />
   )
 }
 
 export function draftOf(app: App): AppDraft {
   return {
     name: app.name,
+    client_type: app.client_type,
+    origins: app.origins.join('\n'),
+    device_grant: app.device_grant,
     redirect_uris: app.redirect_uris.join('\n'),
     markup: String(app.markup_percent),
     scopes: app.allowed_scopes,
@@ -120,6 +201,9 @@ export function readDraft(draft: AppDraft) {
   }
   return {
     name: draft.name.trim(),
+    client_type: draft.client_type,
+    origins: readAddresses(draft.origins),
+    device_grant: draft.client_type === 'native' && draft.device_grant,
     redirect_uris: readAddresses(draft.redirect_uris),
     markup_percent,
     allowed_scopes: SCOPES.filter((scope) => draft.scopes.includes(scope)),

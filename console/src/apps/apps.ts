@@ -15,9 +15,17 @@ export type AppChange = NonNullable<OneApp['patch']['requestBody']>['content']['
 export type AppUser =
   paths['/developers/apps/{id}/users']['get']['responses'][200]['content']['application/json']['data'][number]
 export type Scope = App['allowed_scopes'][number]
+export type ClientType = App['client_type']
 
 const APPS = ['apps']
 const ONE_APP = ['app']
+
+/** Where the app runs, as pages say it. */
+export const KINDS: Record<ClientType, string> = {
+  web_server: 'Web server',
+  browser: 'Browser, without a server',
+  native: 'Program on the user’s device',
+}
 
 /** A write, after which all that shows an app is read again. A secret in the answer is kept nowhere. */
 async function written<Sent extends { data?: unknown; error?: unknown; response: Response }>(

@@ -7,22 +7,29 @@ import { type AppDraft, readAddresses, readMarkup } from './app-fields.tsx'
 
 const EXAMPLE_CREDITS = 100_000
 const PROPOSED_CAP_USD = '10.00'
+const PROPOSED_PUBLIC_CAP_USD = '5.00'
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
 type Viewer = { email: string; balance: number }
 
 export function ConsentPreview({ draft, viewer }: { draft: AppDraft; viewer: Viewer }) {
   const spends = draft.scopes.includes('credits.spend')
   const name = draft.name.trim() === '' ? 'Your app' : draft.name.trim()
+  const is_public = draft.client_type !== 'web_server'
+  const { place, is_loopback } = readReturn(draft.redirect_uris)
   return (
     <section className="consent" aria-label="Preview of the consent page">
       <h3>
         Let <bdi>{name}</bdi> {spends ? 'use your credits?' : 'see your balance?'}
       </h3>
+      {is_public && <PublicApp draft={draft} name={name} email={viewer.email} />}
       <dl className="consent-between">
         <div>
           <dt>Returns you to</dt>
           <dd>
-            <strong>{hostOf(draft.redirect_uris)}</strong>
+            <strong>{place}</strong>
+            {is_loopback && ', a program on this computer'}
           </dd>
         </div>
         <div>
@@ -57,7 +64,7 @@ export function ConsentPreview({ draft, viewer }: { draft: AppDraft; viewer: Vie
           </p>
         </Part>
       )}
-      {spends && <Cap />}
+      {spends && <Cap is_required={is_public} />}
       <div className="consent-decision">
         <span className="button primary">Allow</span>
         <span className="button">Deny</span>
@@ -92,23 +99,58 @@ function Price({ markup_percent }: { markup_percent: number | undefined }) {
   )
 }
 
-function Cap() {
+/** Of a page the place is known; a program is only what it calls itself. */
+function PublicApp(props: { draft: AppDraft; name: string; email: string }) {
+  const { client_type, redirect_uris, scopes } = props.draft
+  const who = (
+    <>
+      <strong>
+        <bdi>{props.name}</bdi>
+      </strong>{' '}
+      by <bdi>{props.email}</bdi>
+    </>
+  )
+  return (
+    <p>
+      {client_type === 'browser' ? (
+        <>
+          {who} ({readReturn(redirect_uris).place}) runs in your browser without a server.
+        </>
+      ) : (
+        <>
+          An app on this device that calls itself {who}. Allow it only if you have just started it.
+        </>
+      )}{' '}
+      {scopes.includes('credits.spend') && (
+        <>
+          It may spend up to <strong>${PROPOSED_PUBLIC_CAP_USD}</strong> a month of your credits, or
+          what you enter below, until you stop it.
+        </>
+      )}
+    </p>
+  )
+}
+
+function Cap({ is_required }: { is_required: boolean }) {
   return (
     <div className="consent-cap">
       <p className="consent-legend">Spending cap for this app</p>
       <p className="consent-choice chosen">At most this much each month</p>
       <p className="consent-amount">
-        $ <span>{PROPOSED_CAP_USD}</span>
+        $ <span>{is_required ? PROPOSED_PUBLIC_CAP_USD : PROPOSED_CAP_USD}</span>
       </p>
       <p className="field-hint">Calls beyond it are refused until the first of the next month.</p>
-      <p className="consent-choice">No cap: as far as my balance goes</p>
+      {!is_required && <p className="consent-choice">No cap: as far as my balance goes</p>}
     </div>
   )
 }
 
-function hostOf(addresses: string): string {
+function readReturn(addresses: string): { place: string; is_loopback: boolean } {
   const [first = ''] = readAddresses(addresses)
-  return URL.canParse(first) ? new URL(first).host : 'your address'
+  if (!URL.canParse(first)) return { place: 'your address', is_loopback: false }
+  const { host, hostname, protocol } = new URL(first)
+  const is_loopback = protocol === 'http:' && LOOPBACK.includes(hostname)
+  return { place: host === '' ? protocol : host, is_loopback }
 }
 
 /** As the page writes it: to the credit, with cents at least. */

@@ -4,12 +4,13 @@ import { useState } from 'react'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogActions } from '../ui/dialog.tsx'
 import { Form, SubmitButton } from '../ui/form.tsx'
-import { AppFields, NEW_APP, readDraft } from './app-fields.tsx'
+import { AppFields, KindField, NEW_APP, readDraft } from './app-fields.tsx'
 import { type AppWithSecret, createApp } from './apps.ts'
 import { IssuedSecret } from './issued-secret.tsx'
 
 export function CreateApp({ onClose }: { onClose: () => void }) {
   const [draft, setDraft] = useState(NEW_APP)
+  const change = (changed: Partial<typeof draft>) => setDraft({ ...draft, ...changed })
   const [issued, setIssued] = useState<AppWithSecret | undefined>()
   if (issued) {
     return (
@@ -19,7 +20,8 @@ export function CreateApp({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Create an app" onClose={onClose}>
       <Form onSubmit={async () => setIssued(await createApp(readDraft(draft)))}>
-        <AppFields draft={draft} onChange={(change) => setDraft({ ...draft, ...change })} />
+        <KindField draft={draft} onChange={change} />
+        <AppFields draft={draft} onChange={change} />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
           <SubmitButton>Create</SubmitButton>

@@ -1,4 +1,4 @@
-// A client secret, shown once. It lives in the state of its dialog and nowhere else.
+// A client secret, shown once. It lives in the state of its dialog and nowhere else. An app without a server has none.
 
 import { useState } from 'react'
 import { Button, LinkButton } from '../ui/button.tsx'
@@ -16,15 +16,18 @@ export function IssuedSecret(props: {
   is_new?: boolean
 }) {
   const { issued, title, onClose, is_new = false } = props
-  const [is_taken, setTaken] = useState(false)
+  const { client_secret } = issued
+  const [is_taken, setTaken] = useState(client_secret === undefined)
   return (
     <Dialog title={title} onClose={onClose} guard={is_taken ? undefined : GUARD}>
-      <p>Copy the secret now and keep it on your server. It cannot be shown again.</p>
-      <SecretOnce
-        secret={issued.client_secret}
-        label="Client secret"
-        onTaken={() => setTaken(true)}
-      />
+      {client_secret === undefined ? (
+        <p>This app has no secret: its id is all that it needs.</p>
+      ) : (
+        <>
+          <p>Copy the secret now and keep it on your server. It cannot be shown again.</p>
+          <SecretOnce secret={client_secret} label="Client secret" onTaken={() => setTaken(true)} />
+        </>
+      )}
       <h3>Client id</h3>
       <p className="app-id">
         <code>{issued.client_id}</code>

@@ -26,6 +26,11 @@ export function kindOf(model: Model): ModelKind {
   return KINDS[model.pricing.unit]
 }
 
+/** Vectors are for programs: there is nothing to see of them. */
+function canBeTried({ modalities }: Model): boolean {
+  return !modalities.output.includes('embedding')
+}
+
 /** Those that somebody answers for, by provider. */
 export function useModels() {
   const account = useAccount()
@@ -40,7 +45,10 @@ export function useModels() {
     },
   })
   const callable = models.data?.filter(
-    ({ owned_by, served_by }) => served_by !== null && (providers?.includes(owned_by) ?? true),
+    (model) =>
+      canBeTried(model) &&
+      model.served_by !== null &&
+      (providers?.includes(model.owned_by) ?? true),
   )
   return { ...models, data: callable }
 }

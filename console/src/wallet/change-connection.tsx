@@ -24,6 +24,7 @@ type ChangeProps = { row: Connection; onClose: () => void }
 
 export function ChangeCap({ row, onClose }: ChangeProps) {
   const { cap_credits: cap, cap_period } = row
+  const is_required = row.client_type !== 'web_server'
   const submit = async (values: FormValues) => {
     await setCap(row.client_id, {
       cap_credits: readOptionalDollars(values, 'cap_credits'),
@@ -46,7 +47,8 @@ export function ChangeCap({ row, onClose }: ChangeProps) {
             label="Cap"
             prefix="$"
             inputMode="decimal"
-            hint="Empty: no cap."
+            hint={is_required ? 'It runs without a server, so it needs a cap.' : 'Empty: no cap.'}
+            required={is_required}
             defaultValue={cap === null ? '' : writeDollars(cap)}
           />
           <SelectField

@@ -1,62 +1,16 @@
-// What speech, sounds and transcripts have in common: who pays, what is held, and the settlement. An audio call is
-// priced by what goes in, so its price is known when the provider begins to answer, and it is settled then: the
-// numbers stand in the headers, in front of the audio.
+// What an audio call needs: ElevenLabs, and a model of its kind.
 
-import type { FastifyReply } from 'fastify'
-import type { Payer } from '../../access/payer.ts'
 import type { AudioModel, Catalog } from '../../catalog/models.ts'
-import { markupOf, priceAudio } from '../../catalog/pricing.ts'
-import type { KeyPrincipal } from '../../http/access.ts'
-import type { EventStream } from '../../http/event-stream.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Endpoint, Hold } from '../../wallet/holds.ts'
-import { CallLifetime } from '../call-lifetime.ts'
-import { presentNumbers, type SvcNumbers } from '../dialects/dialect.ts'
-import type { Claim } from '../idempotency/claim.ts'
-import { type ChatParts, spendLimitsOf } from '../order.ts'
-import type { Priced } from '../price-lists.ts'
-import { clientLeft, serviceStopped } from '../provider-answer.ts'
-import type { RunningCall } from '../running-calls.ts'
-import { withoutRetry } from '../settlement.ts'
+import type { InputParts } from '../input-call.ts'
 import type { Elevenlabs } from '../upstreams/elevenlabs/elevenlabs.ts'
-import { errorFromTransport } from '../upstreams/error-mapping.ts'
 import type { Uploads } from './upload.ts'
 
-export type AudioParts = Pick<
-  ChatParts,
-  | 'catalog'
-  | 'ledger'
-  | 'clock'
-  | 'metrics'
-  | 'drains'
-  | 'price_lists'
-  | 'failed_calls'
-  | 'public_url'
-> & {
+export type AudioParts = InputParts & {
   /** Undefined: there is no credential for it. */
   elevenlabs: Elevenlabs | undefined
   uploads: Uploads
 }
-
-export type AudioCall = {
-  /** Of its hold and of its record; the client is told it. */
-  id: string
-  /** By performance.now(). */
-  began_at: number
-  endpoint: Endpoint
-  payer: Payer
-  /** Null where a user's own token or session makes the call. */
-  key: KeyPrincipal | null
-  request_id: string
-  running: RunningCall
-  /** As far as it is known. */
-  request: { model: string; stream: boolean }
-  /** Set where the client sent an Idempotency-Key. */
-  claim?: Claim | undefined
-}
-
-/** Characters of speech, milliseconds of a transcript, number of sounds. */
-export type Quantity = number
 
 export function requireAudioModel(
   catalog: Catalog,
@@ -76,149 +30,4 @@ export function requireAudioModel(
 export function requireElevenlabs({ elevenlabs }: AudioParts): Elevenlabs {
   if (elevenlabs) return elevenlabs
   throw new ApiError('provider_misconfigured', { detail: 'no key for elevenlabs' })
-}
-
-/** Throws 402. `most`: what is held if there is as much. */
-export async function holdAudio(
-  parts: AudioParts,
-  call: AudioCall,
-  { model, least, most }: { model: AudioModel; least: Quantity; most: Quantity },
-): Promise<Hold> {
-  const { payer } = call
-  const priceOf = (quantity: Quantity) => {
-    const cost = priceAudio(model, quantity)
-    return cost + markupOf(cost, payer.markup_bps)
-  }
-  return await parts.ledger().hold({
-    id: call.id,
-    wallet_id: payer.account_id,
-    min_credits: priceOf(least),
-    max_credits: priceOf(most),
-    spend_limits: spendLimitsOf(call),
-  })
-}
-
-/** The provider is read to its end, whoever leaves: an abort would not stop its bill. */
-export function beginLifetime(
-  { drains }: AudioParts,
-  { running }: AudioCall,
-  client: Pick<EventStream, 'onLeave'>,
-): CallLifetime {
-  const lifetime = new CallLifetime({ policy: 'drain', drains })
-  client.onLeave(() => lifetime.leave())
-  running.onStop(() => lifetime.stop())
-  return lifetime
-}
-
-/** Nobody wants it any more, and the provider does not know of it. */
-class NotAsked extends Error {}
-
-/** To be called right before the provider is. */
-export function requireStillWanted({ came_first }: CallLifetime): void {
-  if (came_first) throw new NotAsked('ended before the provider was asked')
-}
-
-export type AudioUse = {
-  model: AudioModel
-  hold: Hold
-  quantity: Quantity
-  /** What was counted, by its name. */
-  counted: object
-  /** What was asked for and cannot be done. */
-  ignored: readonly string[]
-  provider_request_id?: string | undefined
-  started_at: number
-  /** We did not learn the quantity from the provider. */
-  estimated?: boolean
-  outcome?: 'complete' | 'client_left'
-}
-
-/** Says no more about the call than is known when the provider begins: whoever leaves later has been served. */
-export async function settleAudio(
-  parts: AudioParts,
-  call: AudioCall,
-  use: AudioUse,
-): Promise<SvcNumbers> {
-  const { model, hold, outcome = 'complete' } = use
-  const { billing_mode, markup_bps } = call.payer
-  try {
-    const cost = priceAudio(model, use.quantity)
-    const used = cost + markupOf(cost, markup_bps)
-    // An estimate is ours to be wrong about: it never charges more than the caller let us hold.
-    const used_credits = use.estimated && used > hold.amount ? hold.amount : used
-    const usage = describeUsage(call, use, await parts.price_lists.find(model))
-    const cost_credits = cost > used_credits ? used_credits : cost
-    const settle = () =>
-      parts.ledger().settle({ hold, used_credits, cost_credits, usage, event: {} })
-    const settlement = await (call.claim ? call.claim.charging(settle) : settle())
-    const { credits_used, balance_before, balance_after } = settlement
-    parts.metrics.gateway_calls.inc({ model: model.name, outcome })
-    parts.metrics.gateway_credits.inc({ model: model.name }, Number(credits_used))
-    return { credits_used, balance_before, balance_after, billing_mode }
-  } catch (error) {
-    // The ledger keeps the charge for later: the hold must stay as it is, and nobody should ask a second time.
-    throw withoutRetry(error)
-  }
-}
-
-function describeUsage({ payer, ...call }: AudioCall, use: AudioUse, priced: Priced) {
-  const elapsed_ms = Math.round(performance.now() - use.started_at)
-  const details = {
-    ...('details' in priced && priced.details),
-    ...(use.ignored.length > 0 && { ignored_fields: use.ignored }),
-  }
-  return {
-    model: use.model.name,
-    billing_mode: payer.billing_mode,
-    endpoint: call.endpoint,
-    developer_id: payer.developer_id,
-    ...(call.key && { key_id: call.key.key_id }),
-    ...(payer.client_id !== null && { client_id: payer.client_id }),
-    ...(payer.external_user_id !== null && { external_user_id: payer.external_user_id }),
-    input_tokens: 0,
-    cached_input_tokens: 0,
-    cache_write_tokens: 0,
-    output_tokens: 0,
-    reasoning_tokens: 0,
-    estimated: use.estimated ?? false,
-    ...priced,
-    ...(Object.keys(details).length > 0 && { details }),
-    raw_usage: use.counted,
-    request_id: call.request_id.slice('req_'.length),
-    ...(use.provider_request_id !== undefined && { provider_request_id: use.provider_request_id }),
-    first_byte_ms: elapsed_ms,
-    total_ms: elapsed_ms,
-    outcome: use.outcome ?? 'complete',
-    stream: call.request.stream,
-  }
-}
-
-/**
- * The provider gave nothing, so nothing is owed; unless it was the client who ended the call, which does not end the
- * provider's bill. Answers what to throw.
- */
-export async function concludeFailed(
-  parts: AudioParts,
-  call: AudioCall,
-  { use, lifetime, error }: { use: AudioUse; lifetime: CallLifetime; error: unknown },
-): Promise<ApiError> {
-  if (lifetime.ended_by === 'client' && !(error instanceof NotAsked)) {
-    await settleAudio(parts, call, { ...use, estimated: true, outcome: 'client_left' })
-    return clientLeft('the client left')
-  }
-  await parts.ledger().release(use.hold)
-  parts.metrics.gateway_calls.inc({ model: use.model.name, outcome: 'free' })
-  if (lifetime.came_first === 'service') return serviceStopped(false)
-  if (lifetime.came_first === 'client') return clientLeft('the client left before an answer')
-  return errorFromTransport('elevenlabs', error)
-}
-
-/** A binary body has no room for `svc`. */
-export function setNumbers(reply: FastifyReply, svc: SvcNumbers): void {
-  const { credits_used, balance_before, balance_after, billing_mode } = presentNumbers(svc)
-  reply
-    .header('x-svc-credits-used', String(credits_used))
-    .header('x-svc-balance-before', String(balance_before))
-    .header('x-svc-balance-after', String(balance_after))
-    .header('x-svc-billing-mode', billing_mode)
 }

@@ -2,29 +2,24 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import { type PayerParts, resolvePayer } from '../../access/payer.ts'
-import type { AudioModel } from '../../catalog/models.ts'
-import { callingKeyOf, type Documents, type RoutePolicy } from '../../http/access.ts'
+import type { Documents, RoutePolicy } from '../../http/access.ts'
 import { EventStream } from '../../http/event-stream.ts'
 import { acceptAll } from '../../http/schemas.ts'
 import type { App } from '../../http/server.ts'
-import { ApiError } from '../../platform/errors.ts'
-import { mintWalletId } from '../../wallet/bucket.ts'
 import type { Endpoint } from '../../wallet/holds.ts'
 import { CALL_POLICY } from '../call-policy.ts'
-import { noteFailure } from '../failures.ts'
-import { digestJson, IdempotencyHeader, type OnceParts } from '../idempotency/answer-once.ts'
-import { nameable } from '../plan.ts'
-import type { RunningCalls } from '../running-calls.ts'
+import { digestJson, IdempotencyHeader } from '../idempotency/answer-once.ts'
+import { type InputCall, setNumbers } from '../input-call.ts'
 import {
-  type AudioCall,
-  type AudioParts,
-  requireAudioModel,
-  requireElevenlabs,
-  setNumbers,
-} from './audio-call.ts'
+  answerInput,
+  type InputHandler,
+  type InputRouteParts,
+  type Keyed,
+  nameUpstream,
+  once,
+} from '../input-route.ts'
+import { type AudioParts, requireAudioModel, requireElevenlabs } from './audio-call.ts'
 import { SOUND_DOCUMENTS, SPEECH_DOCUMENTS, TRANSCRIPT_DOCUMENTS } from './audio-documents.ts'
-import { type Keyed, once } from './keyed-call.ts'
 import {
   AUDIO_DESCRIPTION,
   SoundBody,
@@ -39,16 +34,11 @@ import { parseTranscription, type TranscriptionRequest, transcribe } from './tra
 import { digestUpload } from './upload.ts'
 import { VoiceList } from './voices.ts'
 
-export type AudioRouteParts = AudioParts & PayerParts & OnceParts & { running: RunningCalls }
+export type AudioRouteParts = AudioParts & InputRouteParts
 
 const BODY_LIMIT_BYTES = 1024 * 1024
 
-export type AudioHandler = (
-  parts: AudioRouteParts,
-  call: AudioCall,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => Promise<unknown>
+export type AudioHandler = InputHandler<AudioRouteParts>
 
 export function audioRoutes(app: App, parts: AudioRouteParts): void {
   app.get(
@@ -71,7 +61,7 @@ export function audioRoutes(app: App, parts: AudioRouteParts): void {
   const voices = new VoiceList(parts.clock)
   const answerWith = (endpoint: Endpoint, handler: AudioHandler) => {
     return (request: FastifyRequest, reply: FastifyReply) =>
-      answerAudio(parts, { endpoint, handler }, request, reply)
+      answerInput(parts, { endpoint, handler }, request, reply)
   }
   const speech = { operationId: 'speech', summary: 'Text to speech', body: SpeechBody }
   app.post(
@@ -158,35 +148,6 @@ export function uploaded(
   }
 }
 
-export async function answerAudio(
-  parts: AudioRouteParts,
-  { endpoint, handler }: { endpoint: Endpoint; handler: AudioHandler },
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<unknown> {
-  const payer = await resolvePayer(parts, request)
-  const running = parts.running.begin(payer.account_id)
-  const call: AudioCall = {
-    id: mintWalletId(payer.account_id, parts.clock.now()),
-    began_at: performance.now(),
-    endpoint,
-    payer,
-    key: callingKeyOf(request),
-    request_id: request.id,
-    running,
-    request: { model: '', stream: false },
-  }
-  reply.header('x-svc-generation-id', call.id)
-  try {
-    return await handler(parts, call, request, reply)
-  } catch (error) {
-    const is_refusal = error instanceof ApiError && error.status < 500
-    throw noteFailure(parts, call, { error, outcome: is_refusal ? 'refused' : 'failed' })
-  } finally {
-    running.end()
-  }
-}
-
 export const answerSpeech: AudioHandler = async (parts, call, request, reply) => {
   const speech = parseSpeech(request.body)
   call.request = { model: speech.model, stream: speech.events }
@@ -228,7 +189,7 @@ export const answerSound: AudioHandler = async (parts, call, request, reply) => 
 
 async function makeAudio(
   parts: AudioRouteParts,
-  call: AudioCall,
+  call: InputCall,
   audio: AudioWanted,
   { request, reply }: Pick<Keyed, 'request' | 'reply'>,
 ): Promise<unknown> {
@@ -250,7 +211,7 @@ export const answerTranscription: AudioHandler = (parts, call, request, reply) =
 
 async function sendTranscript(
   parts: AudioRouteParts,
-  call: AudioCall,
+  call: InputCall,
   wanted: TranscriptionRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -269,16 +230,4 @@ async function sendTranscript(
   const { body, content_type } = formatTranscript(transcript, format, { granularities, svc })
   await call.claim?.keepBody(body, { content_type, svc })
   return reply.type(content_type).serializer(String).send(body)
-}
-
-/** The names of what is ignored, for the call's record. */
-function nameUpstream(
-  reply: FastifyReply,
-  { upstream_id }: AudioModel,
-  { ignored }: { ignored: readonly string[] },
-): readonly string[] {
-  const names = nameable(ignored)
-  reply.header('x-svc-upstream-model', upstream_id)
-  if (names.length > 0) reply.header('x-svc-ignored-fields', names.join(', '))
-  return names
 }

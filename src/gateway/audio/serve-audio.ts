@@ -9,20 +9,20 @@ import type { CallSignal } from '../../platform/http-call.ts'
 import type { CallLifetime } from '../call-lifetime.ts'
 import { presentNumbers, type SvcNumbers } from '../dialects/dialect.ts'
 import { AudioRecord } from '../idempotency/audio-record.ts'
-import { serviceStopped } from '../provider-answer.ts'
-import type { AudioReply } from '../upstreams/elevenlabs/elevenlabs.ts'
-import { errorFromTransport, senseless } from '../upstreams/error-mapping.ts'
 import {
-  type AudioCall,
-  type AudioParts,
   beginLifetime,
   concludeFailed,
-  holdAudio,
+  holdInput,
+  type InputCall,
   type Quantity,
   requireStillWanted,
   setNumbers,
-  settleAudio,
-} from './audio-call.ts'
+  settleInput,
+} from '../input-call.ts'
+import { serviceStopped } from '../provider-answer.ts'
+import type { AudioReply } from '../upstreams/elevenlabs/elevenlabs.ts'
+import { errorFromTransport, senseless } from '../upstreams/error-mapping.ts'
+import type { AudioParts } from './audio-call.ts'
 
 export type AudioWanted = {
   model: AudioModel
@@ -40,13 +40,13 @@ export type AudioWanted = {
 /** Throws only while nothing was sent. */
 export async function serveAudio(
   parts: AudioParts,
-  call: AudioCall,
+  call: InputCall,
   wanted: AudioWanted,
   reply: FastifyReply,
 ): Promise<void> {
   const { model, quantity } = wanted
   const client = new EventStream(reply)
-  const hold = await holdAudio(parts, call, { model, least: quantity, most: quantity })
+  const hold = await holdInput(parts, call, { model, least: quantity, most: quantity })
   const lifetime = beginLifetime(parts, call, client)
   const use = { ...wanted, hold, started_at: performance.now() }
   try {
@@ -54,7 +54,7 @@ export async function serveAudio(
       throw await concludeFailed(parts, call, { use, lifetime, error })
     })
     try {
-      const svc = await settleAudio(parts, call, { ...use, ...begun })
+      const svc = await settleInput(parts, call, { ...use, ...begun })
       setNumbers(reply, svc)
       const kept = call.claim && new AudioRecord(call.claim)
       await passOn(parts, { call, wanted, lifetime, client, svc, begun, kept })
@@ -83,7 +83,7 @@ async function begin(wanted: AudioWanted, lifetime: CallLifetime): Promise<Begun
 }
 
 type Passing = {
-  call: AudioCall
+  call: InputCall
   wanted: AudioWanted
   lifetime: CallLifetime
   client: EventStream

@@ -8,18 +8,16 @@ import type { EventStream } from '../../http/event-stream.ts'
 import type { CallLifetime } from '../call-lifetime.ts'
 import { readChoice, refuse } from '../dialects/body-fields.ts'
 import type { SvcNumbers } from '../dialects/dialect.ts'
-import type { Elevenlabs, Upload as ProviderUpload } from '../upstreams/elevenlabs/elevenlabs.ts'
 import {
-  type AudioCall,
-  type AudioParts,
   beginLifetime,
   concludeFailed,
-  holdAudio,
-  requireAudioModel,
-  requireElevenlabs,
+  holdInput,
+  type InputCall,
   requireStillWanted,
-  settleAudio,
-} from './audio-call.ts'
+  settleInput,
+} from '../input-call.ts'
+import type { Elevenlabs, Upload as ProviderUpload } from '../upstreams/elevenlabs/elevenlabs.ts'
+import { type AudioParts, requireAudioModel, requireElevenlabs } from './audio-call.ts'
 import { boundLength } from './audio-length.ts'
 import {
   readTranscript,
@@ -90,14 +88,14 @@ export type Transcribed = { transcript: Transcript; svc: SvcNumbers }
 /** Throws in our words. */
 export async function transcribe(
   parts: AudioParts,
-  call: AudioCall,
+  call: InputCall,
   request: TranscriptionRequest,
   client: Pick<EventStream, 'onLeave'>,
 ): Promise<Transcribed> {
   const { model, file, ignored } = request
   const elevenlabs = requireElevenlabs(parts)
   const bounds = await boundLength(file)
-  const hold = await holdAudio(parts, call, { model, ...bounds })
+  const hold = await holdInput(parts, call, { model, ...bounds })
   const lifetime = beginLifetime(parts, call, client)
   const use = { model, hold, ignored, started_at: performance.now() }
   try {
@@ -109,7 +107,7 @@ export async function transcribe(
     const transcript = readTranscript(heard, bounds.least / 1000)
     const { seconds, estimated } = transcript
     const used = { ...use, ...countOf(seconds), estimated, provider_request_id }
-    return { transcript, svc: await settleAudio(parts, call, used) }
+    return { transcript, svc: await settleInput(parts, call, used) }
   } finally {
     lifetime.close()
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ChatModel } from '../../catalog/models.ts'
 import { ApiError } from '../../platform/errors.ts'
+import { upstreamOf } from '../upstreams/registry.ts'
 import { MODELS, testModel } from '../upstreams/test-call.ts'
 import { ANTHROPIC_FIELDS } from './anthropic/fields.ts'
 import { fieldTable, judgeFields } from './field-rules.ts'
@@ -95,7 +96,7 @@ describe('a field inside another', () => {
       const { relayed, ignored } = judgeFields(OPENAI_FIELDS, body, model)
       assert.deepEqual(ignored, ['messages[].made_up'])
       const kept = { messages: [hello, 'no message', hello] }
-      assert.deepEqual(relayed, model.provider === 'openai' ? kept : {})
+      assert.deepEqual(relayed, upstreamOf(model) === 'openai' ? kept : {})
     }
   })
 

@@ -9,41 +9,43 @@ export type Step = { title: string; text: string; samples: readonly Sample[] }
 export function connectSteps(app: App): Step[] {
   const [redirect_uri = ''] = app.redirect_uris
   const given = { base: baseUrl(), redirect_uri, ...app }
+  const has_secret = app.client_type === 'web_server'
+  /** Hosted storage is for apps with a server. */
+  const samples = (tokens: string, hosted: string) => [
+    { language: 'Tokens', code: tokens },
+    ...(has_secret ? [{ language: 'Hosted storage', code: hosted }] : []),
+  ]
   return [
     {
       title: '1. Send the user to the consent page',
       text: 'Open the printed address in a browser and allow. You return to your own address; the code in it is good for 60 seconds.',
-      samples: [
-        { language: 'Tokens', code: authorizeCommand(given) },
-        { language: 'Hosted storage', code: hostedCommand(given) },
-      ],
+      samples: samples(authorizeCommand(given), hostedCommand(given)),
     },
     {
-      title: '2. Exchange the code on your server',
-      text: 'With hosted storage the exchange links the user; else it answers tokens, which you keep.',
-      samples: [
-        { language: 'Tokens', code: exchangeCommand(given, '') },
-        {
-          language: 'Hosted storage',
-          code: exchangeCommand(given, '-d external_user_id=user-42 '),
-        },
-      ],
+      title: has_secret ? '2. Exchange the code on your server' : '2. Exchange the code',
+      text: has_secret
+        ? 'With hosted storage the exchange links the user; else it answers tokens, which you keep.'
+        : 'The exchange answers tokens, which your app keeps.',
+      samples: samples(
+        exchangeCommand(given, ''),
+        exchangeCommand(given, '-d external_user_id=user-42 '),
+      ),
     },
     {
       title: '3. Call, and the user pays',
       text: 'Svc answers what the call cost, with your markup, and the balance of the user before and after.',
-      samples: [
-        { language: 'Tokens', code: callCommand(given, '"authorization: Bearer $ACCESS_TOKEN"') },
-        {
-          language: 'Hosted storage',
-          code: callCommand(given, '"authorization: Bearer $SVC_API_KEY" -H "X-Svc-User: user-42"'),
-        },
-      ],
+      samples: samples(
+        callCommand(given, '"authorization: Bearer $ACCESS_TOKEN"'),
+        callCommand(given, '"authorization: Bearer $SVC_API_KEY" -H "X-Svc-User: user-42"'),
+      ),
     },
   ]
 }
 
-type Given = Pick<App, 'client_id' | 'allowed_scopes'> & { base: string; redirect_uri: string }
+type Given = Pick<App, 'client_id' | 'client_type' | 'allowed_scopes'> & {
+  base: string
+  redirect_uri: string
+}
 
 function authorizeCommand({ base, client_id, redirect_uri, allowed_scopes }: Given): string {
   return `VERIFIER=$(openssl rand 32 | openssl base64 | tr '+/' '-_' | tr -d '=')
@@ -63,11 +65,11 @@ function hostedCommand(given: Given): string {
   )
 }
 
-function exchangeCommand({ base, client_id }: Given, more: string): string {
+function exchangeCommand({ base, client_id, client_type }: Given, more: string): string {
+  const secret = client_type === 'web_server' ? ` \\\n  -d "client_secret=$CLIENT_SECRET"` : ''
   return `curl ${base}/oauth/token -d grant_type=authorization_code \\
   -d "code=$CODE" -d "code_verifier=$VERIFIER" ${more}\\
-  -d client_id=${client_id} \\
-  -d "client_secret=$CLIENT_SECRET"`
+  -d client_id=${client_id}${secret}`
 }
 
 function callCommand({ base }: Given, headers: string): string {

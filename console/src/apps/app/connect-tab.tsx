@@ -7,13 +7,21 @@ import type { App } from '../apps.ts'
 import { connectSteps } from './connect-samples.ts'
 
 export function ConnectTab({ app }: { app: App }) {
+  const has_secret = app.client_type === 'web_server'
   return (
     <div className="connect">
-      <p>
-        Plain OAuth 2 with PKCE: any library will do. Keep the tokens yourself, or let Svc keep the
-        consent (hosted storage) and call with an <Link to="/keys?create=true">API key</Link> and
-        your own name for the user.
-      </p>
+      {has_secret ? (
+        <p>
+          Plain OAuth 2 with PKCE: any library will do. Keep the tokens yourself, or let Svc keep
+          the consent (hosted storage) and call with an <Link to="/keys?create=true">API key</Link>{' '}
+          and your own name for the user.
+        </p>
+      ) : (
+        <p>
+          Plain OAuth 2 with PKCE and no secret: any library will do. Send a DPoP proof with the
+          code, and the refresh token is of no use to whoever copies it.
+        </p>
+      )}
       <section>
         <h2>Client id</h2>
         <p className="app-id">
@@ -21,7 +29,9 @@ export function ConnectTab({ app }: { app: App }) {
           <CopyButton text={app.client_id} label="Copy id" />
         </p>
         <p className="soft">
-          The secret was shown when it was made. If it is lost, replace it from the menu above.
+          {has_secret
+            ? 'The secret was shown when it was made. If it is lost, replace it from the menu above.'
+            : 'It is public: your code may contain it.'}
         </p>
       </section>
       {connectSteps(app).map(({ title, text, samples }) => (

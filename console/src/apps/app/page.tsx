@@ -10,7 +10,7 @@ import { UrlTabs } from '../../ui/tabs.tsx'
 import { flag, text, useUrlState } from '../../url-state.ts'
 import '../apps.css'
 import { AppState } from '../app-state.tsx'
-import { type AppWithUsers, useApp } from '../apps.ts'
+import { type AppWithUsers, KINDS, useApp } from '../apps.ts'
 import { DeleteApp, RotateSecret } from './acts.tsx'
 import { ConnectTab } from './connect-tab.tsx'
 import { SettingsTab } from './settings-tab.tsx'
@@ -54,7 +54,9 @@ export default function AppPage() {
           { id: 'connect', label: 'Connect your users', content: <ConnectTab app={app} /> },
         ]}
       />
-      {view.rotate && <RotateSecret app={app} onClose={close} />}
+      {view.rotate && app.client_type === 'web_server' && (
+        <RotateSecret app={app} onClose={close} />
+      )}
       {view.delete && <DeleteApp app={app} onClose={close} />}
     </>
   )
@@ -64,7 +66,9 @@ function AppLead({ app }: { app: AppWithUsers }) {
   const users = app.connected_users
   return (
     <>
-      <AppState app={app} /> {users === 1 ? '1 connected user' : `${users} connected users`}
+      <AppState app={app} /> {KINDS[app.client_type]}
+      {' · '}
+      {users === 1 ? '1 connected user' : `${users} connected users`}
       {app.previous_secret_expires_at !== null && (
         <>
           {' · '}old secret good until <Time at={app.previous_secret_expires_at} />
@@ -114,7 +118,7 @@ function AppMenu(props: { app: AppWithUsers; onOpen: (name: 'rotate' | 'delete')
         )
         return (
           <ul>
-            {act('rotate', 'Replace the secret')}
+            {props.app.client_type === 'web_server' && act('rotate', 'Replace the secret')}
             {act('delete', 'Delete')}
           </ul>
         )
