@@ -7,7 +7,7 @@ import { citingTokens } from './citations.ts'
 import type { ChatRequest } from './dialects/chat-types.ts'
 import { isRelayed, relayedValues } from './relayed-prompt.ts'
 import { estimateTokens, type Accuracy as TextAccuracy, type Vocabulary } from './token-count.ts'
-import { upstreamOf } from './upstreams/registry.ts'
+import { type UpstreamName, upstreamOf } from './upstreams/registry.ts'
 
 /** The parts of a neutral chat request that count as prompt. */
 export type Prompt = {
@@ -95,11 +95,11 @@ const FILE_TOKENS_TYPICAL = 10 * 2_000
 const AUDIO_BYTES_PER_TOKEN = 24
 /**
  * Tokens of a hundred characters of base64 that prove a thought to the provider that made it: Google counts them as
- * text, Anthropic and OpenAI count the thought inside.
+ * text, Anthropic and OpenAI count the thought inside, and chat completions are sent none.
  */
-const SIGNATURE_PERCENT: Record<Accuracy, Record<Provider, number>> = {
-  safe: { openai: 50, anthropic: 50, google: 100 },
-  close: { openai: 20, anthropic: 20, google: 65 },
+const SIGNATURE_PERCENT: Record<Accuracy, Record<UpstreamName, number>> = {
+  safe: { openai: 0, 'openai-responses': 50, anthropic: 50, google: 100 },
+  close: { openai: 0, 'openai-responses': 20, anthropic: 20, google: 65 },
 }
 const REDACTED_PERCENT = { safe: 50, close: 33 }
 /** A character that a client has written as \uXXXX is four tokens. */
@@ -185,9 +185,7 @@ function inputTokens(input: unknown, ruler: Ruler): number {
 }
 
 function signatureTokens(part: { readonly signature?: string }, ruler: Ruler): number {
-  // Chat completions are sent none.
-  if (upstreamOf(ruler.model) === 'openai') return 0
-  const percent = SIGNATURE_PERCENT[ruler.accuracy][ruler.model.provider]
+  const percent = SIGNATURE_PERCENT[ruler.accuracy][upstreamOf(ruler.model)]
   return percentOf(part.signature?.length ?? 0, percent)
 }
 

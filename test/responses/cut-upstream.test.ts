@@ -73,7 +73,8 @@ async function walletOf({ user_id, key }: { user_id: string; key: string }): Pro
      from usage_event where wallet_id = $1`,
     [user_id],
   )
-  return { ...reply.json(), ...row }
+  const { balance, held } = reply.json<{ balance: number; held: number }>()
+  return { balance, held, calls: row?.calls ?? 0, charged: row?.charged ?? 0 }
 }
 
 /** The numbers at the end of a stream, in whichever format. */
