@@ -5,7 +5,6 @@ import { describe, test } from 'node:test'
 import {
   Agent,
   type AgentOutputType,
-  type FunctionTool,
   ModelBehaviorError,
   ModelRefusalError,
   type ModelSettings,
@@ -13,6 +12,7 @@ import {
   run,
   setDefaultOpenAIClient,
   setTracingDisabled,
+  type Tool,
   tool,
 } from '@openai/agents'
 import { OpenAI } from 'openai'
@@ -30,7 +30,7 @@ type Asked = {
   model?: string
   settings?: ModelSettings
   outputType?: AgentOutputType
-  tools?: FunctionTool[]
+  tools?: Tool[]
 }
 
 for (const stream of [false, true]) {

@@ -49,7 +49,7 @@ describe('codex', { skip }, async () => {
   for (const model of MODELS) {
     test(`runs a command that ${model} asks for, and pays for both answers`, async () => {
       const folder = newFolder()
-      const before = await service.balance()
+      const before = { balance: await service.balance(), used: await service.used() }
       const call = callOf('exec_command', '{"cmd":"echo made by codex | tee proof.txt"}')
       const events = await codex(folder, [...FLAGS, '-m', model, `${call} Make a file.`])
       assert.equal(readFileSync(path.join(folder, 'proof.txt'), 'utf8'), 'made by codex\n')
@@ -58,7 +58,9 @@ describe('codex', { skip }, async () => {
       assert.match(lastMessage(events), /^The tool answered: /)
       assert.equal(itemsOf(events, 'agent_message').length, model.startsWith('anthropic/') ? 2 : 1)
       assert.match(service.asked()[0] ?? '', /made by codex\\n/)
-      assert.ok((await service.balance()) < before)
+      const used = (await service.used()) - before.used
+      assert.ok(used > 0)
+      assert.equal(before.balance - used, await service.balance())
     })
 
     test(`finds the tool of a namespace that ${model} calls`, async () => {
@@ -100,26 +102,19 @@ describe('codex', { skip }, async () => {
   })
 })
 
+/** What docs/responses.md says, for this service, and without calls to others. */
 function configuration(base_url: string): string {
-  return `
-check_for_update_on_startup = false
-model = "gpt-5"
-model_provider = "svc"
-
+  const page = readFileSync('docs/responses.md', 'utf8')
+  const [, documented = ''] = /```toml\n(.*?)```/s.exec(page) ?? []
+  assert.ok(documented.includes('http://localhost:8080/v1'))
+  return `check_for_update_on_startup = false
+${documented.replace('http://localhost:8080/v1', base_url)}
 [features]
 apps = false
 plugins = false
 
 [analytics]
 enabled = false
-
-[model_providers.svc]
-name = "Svc"
-base_url = "${base_url}"
-env_key = "SVC_KEY"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
 `
 }
 

@@ -85,7 +85,7 @@ for (const stream of [false, true]) {
         const before = await service.balance()
         const answer = await ask(chatModel(model), say('[[sandbox:echo]] Hello there.'))
         assert.equal(answer.text, 'Hello there.')
-        assert.ok((answer.usage_metadata?.output_tokens ?? 0) > 0)
+        assert.match(JSON.stringify(answer.usage_metadata), /"output_tokens":[1-9]/)
         await service.checkMoney(await lastBodies(), before)
       })
 

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { CHAT_MODELS } from '../../src/catalog/price-list.ts'
 import { createApp } from './app.ts'
 import { atEnd } from './cleanup.ts'
+import { sql } from './database.ts'
 
 const CREDITS = '100000000000'
 
@@ -67,7 +68,15 @@ export async function openClientService(own: OwnModels = {}) {
     return reply.json<{ balance: number }>().balance
   }
 
+  /** All that calls were charged, by the record of usage. */
+  async function used(): Promise<number> {
+    const text = 'select coalesce(sum(credits_used), 0)::text as used from usage_event'
+    const [row] = await sql<{ used: string }>(service.database_url, text)
+    return Number(row?.used)
+  }
+
   return {
+    used,
     baseURL: `${address}/v1`,
     key,
     balance,
