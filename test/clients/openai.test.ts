@@ -53,7 +53,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     const respond = (body: Asked): Promise<Response> =>
       stream ? client.responses.stream(body).finalResponse() : client.responses.create(body)
 
-    const runTools = async (body: Asked & { input: ResponseInput }) => {
+    const runTools = async (body: Omit<Asked, 'input'> & { input: ResponseInput }) => {
       const first = await respond({ ...body, tools: [WEATHER] })
       const calls = first.output.filter((item) => item.type === 'function_call')
       const results = calls.map(({ call_id, arguments: given }) => {
