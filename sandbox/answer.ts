@@ -11,8 +11,9 @@ const MAX_CALLS = 16
 const EXCERPT_LENGTH = 80
 const REFUSAL = 'I am sorry, but I cannot help with that request.'
 
-export type ToolOffer = { name: string; schema: unknown; free_text: boolean }
-export type ToolCall = { name: string; arguments: string; free_text: boolean }
+type ToolName = { name: string; namespace?: string | undefined; free_text: boolean }
+export type ToolOffer = ToolName & { schema: unknown }
+export type ToolCall = ToolName & { arguments: string }
 
 export type AnswerPlan = {
   seed: string
@@ -91,16 +92,17 @@ function finish(draft: Draft, reasoning_tokens: number, { directives }: AnswerPl
 }
 
 function callTools(plan: AnswerPlan, seed: string, room_tokens: number): Draft | undefined {
-  const offer = plan.tools[0]
   const wanted = plan.directives.tool
+  const offer = chooseTool(plan.tools, wanted)
   if (offer === undefined || (wanted === undefined && !plan.tool_forced)) return undefined
   const count = plan.parallel_tools ? (directiveNumber(wanted, MAX_CALLS) ?? 1) : 1
-  const announced = plan.announces_tools && !plan.tool_forced
-  const text = announced ? `I will call ${offer.name} for that.` : ''
+  const announces = plan.announces_tools || plan.directives.announce !== undefined
+  const text = announces && !plan.tool_forced ? `I will call ${offer.name} for that.` : ''
   const calls: ToolCall[] = []
   let used_tokens = countTokens(text)
   for (let index = 0; index < count; index += 1) {
-    const call = makeCall(offer, `${seed}/call/${index}`)
+    const written = plan.directives.arguments ?? writeArguments(offer, `${seed}/call/${index}`)
+    const call = { ...toolName(offer), arguments: written }
     used_tokens += countTokens(call.name + call.arguments)
     // A call that does not fit is left out whole: half of one is no valid message anywhere.
     if (used_tokens > room_tokens)
@@ -110,10 +112,23 @@ function callTools(plan: AnswerPlan, seed: string, room_tokens: number): Draft |
   return { seed, text, calls, end: 'tools' }
 }
 
-function makeCall(offer: ToolOffer, seed: string): ToolCall {
-  const { name, free_text } = offer
-  if (free_text) return { name, free_text, arguments: writeSentences(1, { seed, unicode: false }) }
-  return { name, free_text, arguments: JSON.stringify(valueForSchema(offer.schema, seed)) }
+/** By name, if the test prompt has one: a tool that is not offered is not called. */
+function chooseTool(offers: readonly ToolOffer[], wanted = ''): ToolOffer | undefined {
+  const named = wanted !== '' && directiveNumber(wanted, MAX_CALLS) === undefined
+  return named ? offers.find((offer) => fullName(offer) === wanted) : offers[0]
+}
+
+function fullName({ name, namespace }: ToolName): string {
+  return namespace === undefined ? name : `${namespace}__${name}`
+}
+
+function toolName({ name, namespace, free_text }: ToolOffer): ToolName {
+  return { name, namespace, free_text }
+}
+
+function writeArguments(offer: ToolOffer, seed: string): string {
+  if (offer.free_text) return writeSentences(1, { seed, unicode: false })
+  return JSON.stringify(valueForSchema(offer.schema, seed))
 }
 
 function writeText(plan: AnswerPlan, seed: string, room_tokens: number): Draft {

@@ -16,6 +16,13 @@ test('test prompts are found anywhere in a message, with and without a value', (
   assert.equal(removeDirectives('Hello [[sandbox:tokens=500]]'), 'Hello')
 })
 
+test('the value of a test prompt may be JSON with lists', () => {
+  const found = parseDirectives(
+    '[[sandbox:arguments={"command":["ls","-l"]}]] and [[sandbox:crlf]]',
+  )
+  assert.deepEqual(found, { arguments: '{"command":["ls","-l"]}', crlf: '' })
+})
+
 test('a misspelt test prompt is reported', () => {
   const asked = 'Hi [[sandbox:tiemout]]'
   assert.equal(findUnknownDirective({ asked, results: [], results_follow: false }), 'tiemout')

@@ -8,6 +8,8 @@ export const DIRECTIVES = [
   'echo',
   'unicode',
   'tool',
+  'arguments',
+  'announce',
   'content_filter',
   'refusal',
   'finish',
@@ -54,7 +56,8 @@ export type Conversation = {
   results_follow: boolean
 }
 
-const PATTERN = /\[\[sandbox:([a-z0-9_]+)(?:=([^\]]*))?\]\]/g
+/** A value may contain single brackets, as the JSON of a list does. */
+const PATTERN = /\[\[sandbox:([a-z0-9_]+)(?:=((?:(?!\]\])[^])*))?\]\]/g
 const MAX_DIRECTIVES = 100
 
 /**

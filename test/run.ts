@@ -11,6 +11,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { buildConsole } from '../scripts/build-console.ts'
+import { installCodex } from './support/codex.ts'
 import { installSystemParts } from './support/system-parts.ts'
 import { startTestServer } from './support/test-server.ts'
 
@@ -40,6 +41,7 @@ const files = globSync('{src,test,sandbox}/**/*.test.ts')
 if (files.length === 0) throw new Error('no test file has that name')
 
 installSystemParts()
+installCodex(files)
 await buildConsole()
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-tests-'))
 const postgres = await startTestServer(folder)

@@ -68,7 +68,7 @@ function messageBody(answer: Answer, old_calls: boolean) {
   const old_call = old_calls && first !== undefined ? oldCallBody(first) : undefined
   return {
     role: 'assistant',
-    content: refused || calls.length > 0 ? null : answer.text,
+    content: refused || (calls.length > 0 && answer.text === '') ? null : answer.text,
     refusal: refused ? answer.text : null,
     ...(old_call !== undefined && { function_call: old_call }),
     ...(old_call === undefined && calls.length > 0 && { tool_calls: calls }),
@@ -159,8 +159,12 @@ function choiceFrames({ completion, head }: Stream, answer: Answer, index: numbe
 function deltasOf(answer: Answer, old_calls: boolean): Delta[] {
   const refused = answer.end === 'refusal'
   const calling = answer.calls.length > 0
-  const role = { role: 'assistant', content: calling ? null : '', refusal: null }
-  const text = calling ? [] : splitChunks(answer.text)
+  const role = {
+    role: 'assistant',
+    content: calling && answer.text === '' ? null : '',
+    refusal: null,
+  }
+  const text = splitChunks(answer.text)
   return [
     { kind: 'role', delta: role },
     ...text.map((part): Delta => {

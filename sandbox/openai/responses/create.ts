@@ -112,7 +112,7 @@ function generate(call: Call, request: Request): Generated {
     effort: model.efforts.length > 0 ? textOf(effort) : null,
     request: body,
     answer,
-    output: listOutput({ seed, request, answer, namespace: offers.tools[0]?.namespace }),
+    output: listOutput({ seed, request, answer }),
     usage: {
       input_tokens: countTokens(prompt),
       cached_tokens: cached.read_tokens,
@@ -153,10 +153,10 @@ function readSchema(format: JsonObject): unknown {
   return format['type'] === 'json_schema' ? format['schema'] : undefined
 }
 
-type Writing = { seed: string; request: Request; answer: Answer; namespace: string | undefined }
+type Writing = { seed: string; request: Request; answer: Answer }
 
-/** Reasoning first, then what it led to: text, or calls. */
-function listOutput({ seed, request, answer, namespace }: Writing): OutputItem[] {
+/** Reasoning first, then what it led to: text, calls, or a sentence that announces them. */
+function listOutput({ seed, request, answer }: Writing): OutputItem[] {
   const { body, model } = request
   const included = listOf(body['include'])
   const output: OutputItem[] = []
@@ -168,13 +168,14 @@ function listOutput({ seed, request, answer, namespace }: Writing): OutputItem[]
   }
   // A model whose thinking used up the whole allowance, or whose end is odd, has not said a word.
   const silent = answer.text === '' && (answer.end === 'length' || answer.end === 'odd')
-  if (answer.calls.length === 0 && !silent) {
+  const calling = answer.calls.length > 0 && answer.text === ''
+  if (!calling && !silent) {
     output.push({
       type: 'message',
       id: `msg_${makeLetters(`${seed}/message`, 48)}`,
       text: answer.text,
       refused: answer.end === 'refusal',
-      phase: model.tells_phase ? 'final_answer' : undefined,
+      phase: tellPhase(model, answer),
       logprobs: included.includes(LOGPROBS),
     })
   }
@@ -182,9 +183,14 @@ function listOutput({ seed, request, answer, namespace }: Writing): OutputItem[]
     const prefix = call.free_text ? 'ctc' : 'fc'
     const id = `${prefix}_${makeLetters(`${seed}/call/${index}`, 48)}`
     const call_id = `call_${makeLetters(`${answer.seed}/call/${index}`, 24)}`
-    return { type: 'call', id, call_id, call, namespace }
+    return { type: 'call', id, call_id, call }
   })
   return [...output, ...calls]
+}
+
+function tellPhase({ tells_phase }: OpenaiModel, { calls }: Answer): string | undefined {
+  if (!tells_phase) return undefined
+  return calls.length > 0 ? 'commentary' : 'final_answer'
 }
 
 /** Thoughts are told only on request, in one part or, in detail, in two. */

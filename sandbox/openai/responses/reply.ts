@@ -17,7 +17,7 @@ export type OutputItem =
       phase: string | undefined
       logprobs: boolean
     }
-  | { type: 'call'; id: string; call_id: string; call: ToolCall; namespace: string | undefined }
+  | { type: 'call'; id: string; call_id: string; call: ToolCall }
 
 export type ResponseUsage = {
   input_tokens: number
@@ -87,7 +87,8 @@ export function itemBody(
       return { id, type: 'message', status, content, ...told, role: 'assistant' }
     }
     case 'call': {
-      const { id, call_id, call, namespace } = item
+      const { id, call_id, call } = item
+      const { namespace } = call
       const written = begun ? '' : call.arguments
       const place = namespace === undefined ? {} : { namespace }
       const head = { id, status, call_id, name: call.name, ...place }

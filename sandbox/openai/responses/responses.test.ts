@@ -320,3 +320,18 @@ test('the test prompts for errors and accidents work as in chat completions', as
   assert.equal(silent.usage, null)
   await assert.rejects(create('Go [[sandbox:unheard]]'), { status: 400, param: 'input' })
 })
+
+test('a test prompt names the tool, its arguments, and a sentence before the call', async () => {
+  const prompt = '[[sandbox:tool=get_weather]] [[sandbox:announce]]'
+  const { output } = await create(`${prompt} [[sandbox:arguments={"city":"Bern"}]]`, {
+    tools: [SHELL, WEATHER],
+  })
+  assert.deepEqual(
+    output.map(({ type }) => type),
+    ['reasoning', 'message', 'function_call'],
+  )
+  const call = output.at(-1)
+  assert.deepEqual([dig(call, 'name'), dig(call, 'arguments')], ['get_weather', '{"city":"Bern"}'])
+  const absent = await create('[[sandbox:tool=get_time]]', { tools: [SHELL, WEATHER] })
+  assert.equal(absent.output.at(-1)?.type, 'message')
+})

@@ -31,8 +31,6 @@ const HOSTED = wordList(`
   web_search_2025_08_26 web_search_preview web_search_preview_2025_03_11
 `)
 
-export type ResponseOffer = ToolOffer & { namespace: string | undefined }
-
 /** All tools of a request: those of its field, and those that its input adds. */
 export function listTools(body: JsonObject, items: readonly JsonObject[]): readonly unknown[] {
   const added = items.filter((item) => item['type'] === 'additional_tools')
@@ -56,7 +54,7 @@ export function checkTools(
 export function readOffers(
   body: JsonObject,
   items: readonly JsonObject[],
-): { tools: readonly ResponseOffer[]; forced: boolean } {
+): { tools: readonly ToolOffer[]; forced: boolean } {
   const all = flattenTools(listTools(body, items)).map(readOffer)
   const choice = body['tool_choice']
   if (choice === 'none') return { tools: [], forced: false }
@@ -208,7 +206,7 @@ function flattenTools(tools: readonly unknown[]): readonly PlacedTool[] {
   })
 }
 
-function readOffer({ tool, namespace }: PlacedTool): ResponseOffer {
+function readOffer({ tool, namespace }: PlacedTool): ToolOffer {
   const schema = tool['parameters'] ?? { type: 'object', properties: {} }
   return { name: textOf(tool['name']), schema, free_text: tool['type'] === 'custom', namespace }
 }

@@ -26,6 +26,8 @@ export class Output {
   readonly #calls = new Map<number, CallItem>()
   /** The last item, if it can go on. */
   #current: MessageItem | ReasoningItem | undefined
+  /** Of the message that is open: it may come with the first of its words, and must not tear it apart. */
+  readonly #text_signatures: string[] = []
 
   constructor(records: Records, terms: OutputTerms) {
     this.#records = records
@@ -44,7 +46,7 @@ export class Output {
       case 'redacted_thinking':
         return this.#endThought() + this.#prove((item) => item.redact(event.data))
       case 'text_signature':
-        return this.#prove((item) => item.signText(event.signature))
+        return this.#proveText(event.signature)
       case 'tool_call':
         return this.#call(event)
       case 'tool_arguments':
@@ -60,7 +62,7 @@ export class Output {
     const speaks = this.#items.some((item) => !(item instanceof ReasoningItem))
     let closed = speaks || status !== 'completed' ? '' : this.#say('text', '')
     for (const item of this.#items) closed += item.close(status)
-    return closed
+    return closed + this.#endCurrent()
   }
 
   /** As `close`, without records: a client must not run a call that was cut off. */
@@ -83,10 +85,10 @@ export class Output {
     const type = kind === 'text' ? 'output_text' : kind
     const current = this.#current
     if (current instanceof MessageItem) return current.add(type, text)
+    const ended = this.#endCurrent()
     const message = new MessageItem(this.#place('msg'))
-    const opened = this.#begin(message)
     this.#current = message
-    return opened + message.add(type, text)
+    return ended + this.#open(message) + message.add(type, text)
   }
 
   #think(text: string): string {
@@ -103,29 +105,37 @@ export class Output {
     return opened + this.#endCurrent()
   }
 
+  #proveText(signature: string): string {
+    if (!(this.#current instanceof MessageItem)) {
+      return this.#prove((item) => item.signText(signature))
+    }
+    this.#text_signatures.push(signature)
+    return ''
+  }
+
   /** The open thought, or a new one and what opening it sends. */
   #thought(): [ReasoningItem, string] {
     if (this.#current instanceof ReasoningItem) return [this.#current, '']
+    const ended = this.#endCurrent()
     const thought = new ReasoningItem(this.#place('rs'), this.#terms)
-    const opened = this.#begin(thought)
     this.#current = thought
-    return [thought, opened]
+    return [thought, ended + this.#open(thought)]
   }
 
   /** A call stands after its proof. */
   #call({ index, id, name, signature }: CallEvent): string {
     const proof = signature === undefined ? '' : this.#prove((item) => item.signCall(id, signature))
+    const ended = proof + this.#endCurrent()
     const tool = this.#terms.tools.get(name) ?? { kind: 'function', name }
     const place = this.#place(tool.kind === 'custom' ? 'ctc' : 'fc')
     const call = new CallItem(place, { call_id: id, tool })
     this.#calls.set(index, call)
-    return proof + this.#begin(call)
+    return ended + this.#open(call)
   }
 
-  #begin(item: OpenItem): string {
-    const ended = this.#endCurrent()
+  #open(item: OpenItem): string {
     this.#items.push(item)
-    return ended + item.open()
+    return item.open()
   }
 
   #endThought(): string {
@@ -135,7 +145,8 @@ export class Output {
   #endCurrent(): string {
     const ended = this.#current?.close('completed') ?? ''
     this.#current = undefined
-    return ended
+    const proofs = this.#text_signatures.splice(0).map((signature) => this.#proveText(signature))
+    return ended + proofs.join('')
   }
 
   /** Of the item that is opened next. */

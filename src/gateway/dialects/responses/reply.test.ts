@@ -221,3 +221,25 @@ test('waiting is a record of its own, after the beginning', () => {
   assert.match(in_progress ?? '', /^event: response\.in_progress\n/)
   assert.equal(waiting, 'event: keepalive\ndata: {"type":"keepalive","sequence_number":2}')
 })
+
+test('a text that is signed at its beginning stays one message, and its proof follows', () => {
+  const events: ChatEvent[] = [
+    { kind: 'text', choice: 0, text: 'Sunny ' },
+    { kind: 'text_signature', choice: 0, signature: 'text proof' },
+    { kind: 'text', choice: 0, text: 'in Rome.' },
+    { kind: 'tool_call', choice: 0, index: 0, id: 'call_1', name: 'f' },
+    { kind: 'stop', choice: 0, reason: 'tool_calls', stop_sequence: null },
+  ]
+  const stream = new ResponsesStream(optionsOf({ ...TERMS, stores_items: true }), parts)
+  const text = events.map((event) => stream.write(event)).join('') + stream.finish(svc)
+  const added = [...text.matchAll(/output_item\.added".*"output_index":(\d).*?"type":"(\w+)"/g)]
+  assert.deepEqual(
+    added.map(([, index, type]) => [index, type]),
+    [
+      ['0', 'message'],
+      ['1', 'reasoning'],
+      ['2', 'function_call'],
+    ],
+  )
+  assert.match(text, /output_text\.done".*"Sunny in Rome\."/)
+})
