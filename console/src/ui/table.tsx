@@ -32,7 +32,8 @@ export function DataTable<Row>({ label, columns, list, rowKey, empty }: TablePro
   const { pages, problem } = list
   if (!pages)
     return problem ? <ProblemNotice problem={problem} onRetry={list.retry} /> : <Skeleton />
-  if (pages.every((page) => page.length === 0)) return empty
+  // A page that looked through much and found nothing may have others after it.
+  if (!list.has_more && pages.every((page) => page.length === 0)) return empty
   return (
     <>
       <ScrollArea label={label}>
