@@ -10,7 +10,7 @@ const gateway: ProxyOptions = { target: GATEWAY, headers: { origin: GATEWAY } }
 
 /** What pages share and the frame does not need: one file instead of one for each, so that a visit asks for few. */
 const PAGE_PARTS =
-  /console\/src\/(ui\/(chart|check-field|confirm|copy|form|page-head|panel|period-choice|snippet|table|tabs)|model-colors|prices|sample-call|url-state)\.tsx?$/
+  /console\/src\/(ui\/(act-menu|chart|check-field|confirm|copy|day-range|form-actions|form|page-head|panel|period-choice|snippet|table|tabs)|model-colors|prices|sample-call|url-state)\.tsx?$/
 
 export default defineConfig({
   root: import.meta.dirname,

@@ -359,6 +359,9 @@ begin
   execute format('create unique index %I on %I (tx, bucket) where line = 1', name || '_tx', name);
   execute format('create unique index %I on %I (bucket, owner, wallet_seq) where wallet_seq is not null',
     name || '_chain', name);
+  -- What is no call, by its kind: a statement of top-ups does not walk through a million calls. Calls are not in it.
+  execute format('create index %I on %I (bucket, owner, kind, wallet_seq) where wallet_seq is not null and kind <> ''usage''',
+    name || '_kinds', name);
   execute format(
     'create trigger journal_sums_to_zero after insert on %I referencing new table as new_lines
      for each statement execute function journal_sums_to_zero()', name);

@@ -13,6 +13,8 @@ create table payout_account (
   payouts_enabled boolean not null default false,
   details_submitted boolean not null default false,
   disabled_reason text,
+  -- What the processor wants to have now, by its own names.
+  requirements_due text[] not null default '{}',
   -- When the mirror first showed it.
   onboarding_completed_at timestamptz,
   -- Set when a transfer was reversed; only an operator clears it.

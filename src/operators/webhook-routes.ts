@@ -9,6 +9,7 @@ import { actorOf, Changed, READ, Reason, TAGS, Why, write } from './actor.ts'
 import { recordAct } from './acts.ts'
 import type { BacklogRow, FailingRow } from './health-store.ts'
 import { toText } from './user-schemas.ts'
+import { readEmails } from './user-store.ts'
 import { listFailing, readBacklog } from './webhook-health.ts'
 
 export type WebhookActParts = {
@@ -32,10 +33,15 @@ const Url = Type.String({
 
 const WebhookId = Type.String({ examples: ['wh_01989f2e7c1a7b3e9d7e2f6f0d1c5a10'] })
 
+const DeveloperEmail = Nullable(
+  Type.String({ description: 'Null once the account is gone.', examples: ['dev@example.com'] }),
+)
+
 const Waiting = Type.Object({
   webhook_id: WebhookId,
   client_id: Nullable(Type.String({ description: 'Null: the webhook is gone.' })),
   developer_id: Nullable(Type.String()),
+  developer_email: DeveloperEmail,
   url: Nullable(Url),
   active: Nullable(Type.Boolean()),
   pending: Count('To be sent or tried again; at most 1,000 are counted.'),
@@ -47,6 +53,7 @@ const Failing = Type.Object({
   webhook_id: WebhookId,
   client_id: Type.String(),
   developer_id: Id,
+  developer_email: DeveloperEmail,
   url: Url,
   active: Type.Boolean(),
   switched_off_at: Nullable(Timestamp),
@@ -84,10 +91,12 @@ export function webhookHealthRoutes(app: App, parts: WebhookActParts): void {
     },
     async () => {
       const { rows, oldest_due_at, ...backlog } = await readBacklog(parts.db)
+      const failing = await listFailing(parts.db)
+      const names = await readNames(parts, [...rows, ...failing])
       return {
         backlog: { ...backlog, oldest_due_at: toText(oldest_due_at) },
-        waiting: rows.map((row) => presentWaiting(parts, row)),
-        failing: (await listFailing(parts.db)).map((row) => presentFailing(parts, row)),
+        waiting: rows.map((row) => presentWaiting(names, row)),
+        failing: failing.map((row) => presentFailing(names, row)),
       }
     },
   )
@@ -154,18 +163,37 @@ function recoverRoute(app: App, parts: WebhookActParts): void {
   )
 }
 
-type Naming = Pick<WebhookActParts, 'webhookName'>
-
-function presentWaiting(names: Naming, { pending, due, next_due_at, ...row }: BacklogRow) {
-  const counts = { pending: Number(pending), due: Number(due) }
-  const webhook_id = names.webhookName(row.webhook_id)
-  return { ...row, ...counts, webhook_id, next_due_at: next_due_at.toISOString() }
+type Names = {
+  webhookName(id: string): string
+  emailOf(developer_id: string | null): string | null
 }
 
-function presentFailing(names: Naming, row: FailingRow) {
+/** Operators know people by their addresses and webhooks by their outside names. */
+async function readNames(
+  { db, webhookName }: WebhookActParts,
+  rows: readonly { developer_id: string | null }[],
+): Promise<Names> {
+  const ids = rows.flatMap(({ developer_id }) => developer_id ?? [])
+  const emails = await readEmails(db, [...new Set(ids)])
+  return { webhookName, emailOf: (id) => (id === null ? null : (emails.get(id) ?? null)) }
+}
+
+function presentWaiting(names: Names, { pending, due, next_due_at, ...row }: BacklogRow) {
   return {
     ...row,
     webhook_id: names.webhookName(row.webhook_id),
+    developer_email: names.emailOf(row.developer_id),
+    pending: Number(pending),
+    due: Number(due),
+    next_due_at: next_due_at.toISOString(),
+  }
+}
+
+function presentFailing(names: Names, row: FailingRow) {
+  return {
+    ...row,
+    webhook_id: names.webhookName(row.webhook_id),
+    developer_email: names.emailOf(row.developer_id),
     failed: Number(row.failed),
     failed_events: Number(row.failed_events),
     delivered: Number(row.delivered),

@@ -48,6 +48,11 @@ const Status = Type.Object({
   country: Type.Optional(Type.String({ examples: ['US'] })),
   default_currency: Type.Optional(Type.String({ examples: ['usd'] })),
   disabled_reason: Type.Optional(Nullable(Type.String({ examples: ['rejected.fraud'] }))),
+  requirements_due: Type.Optional(
+    Type.Array(Type.String({ examples: ['external_account'] }), {
+      description: 'What the processor wants to have now, by its own names; at most 50.',
+    }),
+  ),
 })
 
 /** May be left out. */
@@ -180,5 +185,6 @@ function presentStatus(account: PayoutAccountRow | undefined) {
     country: account.country ?? '',
     default_currency: account.default_currency ?? '',
     disabled_reason: account.disabled_reason,
+    requirements_due: account.requirements_due,
   }
 }

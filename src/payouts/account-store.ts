@@ -12,6 +12,7 @@ export type PayoutAccountRow = {
   payouts_enabled: boolean
   details_submitted: boolean
   disabled_reason: string | null
+  requirements_due: string[]
   onboarding_completed_at: Date | null
   payouts_blocked: boolean
   mirrored_at: Date | null
@@ -19,7 +20,7 @@ export type PayoutAccountRow = {
 }
 
 const COLUMNS = `developer_id, stripe_account_id, country, default_currency, charges_enabled, payouts_enabled,
-  details_submitted, disabled_reason, onboarding_completed_at, payouts_blocked, mirrored_at, created_at`
+  details_submitted, disabled_reason, requirements_due, onboarding_completed_at, payouts_blocked, mirrored_at, created_at`
 const IS_CONNECTED = 'stripe_account_id is not null and deauthorized_at is null'
 
 const FIND = statement<PayoutAccountRow>(
@@ -76,8 +77,8 @@ const STORE_ACCOUNT = statement<{ developer_id: string }>(
   `update payout_account
    set stripe_account_id = $2::text, deauthorized_at = null, create_attempt = create_attempt + 1,
      country = $3::text, default_currency = $4::text, charges_enabled = $5::boolean, payouts_enabled = $6::boolean,
-     details_submitted = $7::boolean, disabled_reason = $8::text, onboarding_completed_at = null, event_at = null,
-     mirrored_at = $9::timestamptz
+     details_submitted = $7::boolean, disabled_reason = $8::text, requirements_due = $9::text[],
+     onboarding_completed_at = null, event_at = null, mirrored_at = $10::timestamptz
    where developer_id = $1::uuid and not (${IS_CONNECTED})
    returning developer_id`,
 )
@@ -117,12 +118,13 @@ const MIRROR = statement<{ changed: boolean }>(
    )
    update payout_account p
    set country = $3::text, default_currency = $4::text, charges_enabled = $5::boolean, payouts_enabled = $6::boolean,
-     details_submitted = $7::boolean, disabled_reason = $8::text, mirrored_at = $9::timestamptz,
+     details_submitted = $7::boolean, disabled_reason = $8::text, requirements_due = $9::text[],
+     mirrored_at = $10::timestamptz,
      onboarding_completed_at = coalesce(p.onboarding_completed_at,
-       case when $6::boolean and $7::boolean then $9::timestamptz end),
-     deauthorized_at = null, look_mirrored = $10::bigint
+       case when $6::boolean and $7::boolean then $10::timestamptz end),
+     deauthorized_at = null, look_mirrored = $11::bigint
    from old
-   where p.developer_id = old.developer_id and p.stripe_account_id = $2::text and p.look_mirrored < $10::bigint
+   where p.developer_id = old.developer_id and p.stripe_account_id = $2::text and p.look_mirrored < $11::bigint
    returning (old.payouts_enabled, old.details_submitted, old.country, old.default_currency) is distinct from
      ($6::boolean, $7::boolean, $3::text, $4::text) as changed`,
 )
@@ -169,7 +171,7 @@ const FORGET = statement<object>(
   `update payout_account
    set stripe_account_id = null, create_attempt = create_attempt + 1, country = null, default_currency = null,
      charges_enabled = false, payouts_enabled = false, details_submitted = false, disabled_reason = null,
-     onboarding_completed_at = null, event_at = null, look_mirrored = looks_begun
+     requirements_due = '{}', onboarding_completed_at = null, event_at = null, look_mirrored = looks_begun
    where developer_id = $1::uuid`,
 )
 
@@ -198,7 +200,7 @@ export async function noteAccountEvent(tx: Tx, stripe_account_id: string, at: Da
 
 function valuesOf(account: ProcessorAccount): unknown[] {
   const { id, country, default_currency, charges_enabled } = account
-  const { payouts_enabled, details_submitted, disabled_reason } = account
+  const { payouts_enabled, details_submitted, disabled_reason, requirements_due } = account
   return [
     id,
     country,
@@ -207,5 +209,6 @@ function valuesOf(account: ProcessorAccount): unknown[] {
     payouts_enabled,
     details_submitted,
     disabled_reason,
+    requirements_due,
   ]
 }

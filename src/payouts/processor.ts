@@ -14,6 +14,8 @@ export type ProcessorAccount = {
   payouts_enabled: boolean
   details_submitted: boolean
   disabled_reason: string | null
+  /** What it wants to have now, by its own names, such as `external_account`. */
+  requirements_due: string[]
 }
 
 export type Checkout = {

@@ -37,6 +37,9 @@ function reasonOf(error: Stripe.errors.StripeError): FailureReason {
   return refused ? 'refused' : 'unknown'
 }
 
+/** More than a person can be asked for at once. */
+const REQUIREMENTS_MAX = 50
+
 export function toAccount(account: Stripe.Account): ProcessorAccount {
   return {
     id: account.id,
@@ -46,6 +49,7 @@ export function toAccount(account: Stripe.Account): ProcessorAccount {
     payouts_enabled: account.payouts_enabled,
     details_submitted: account.details_submitted,
     disabled_reason: account.requirements?.disabled_reason ?? null,
+    requirements_due: (account.requirements?.currently_due ?? []).slice(0, REQUIREMENTS_MAX),
   }
 }
 

@@ -1,7 +1,11 @@
 // The wallet's statement as CSV: read page by page, so a long one never stands in memory whole.
 
 import type { Db } from '../platform/db.ts'
-import { listTransactions, type TransactionPage } from '../wallet/statement.ts'
+import {
+  listTransactions,
+  type TransactionFilters,
+  type TransactionPage,
+} from '../wallet/statement.ts'
 import { formatLine } from './csv.ts'
 
 export const TRANSACTION_COLUMNS = [
@@ -18,19 +22,14 @@ export const TRANSACTION_COLUMNS = [
 ] as const
 const PAGE_SIZE = 500
 
+type Asked = TransactionFilters & { account_id: string; cursor?: string }
+
 /** Resolves once the first page is read: what is wrong with the request is known before anything is sent. */
-export async function readStatement(
-  db: Db,
-  from: { account_id: string; cursor?: string },
-): Promise<AsyncGenerator<string>> {
-  return formatPages(db, from.account_id, await listTransactions(db, { ...from, limit: PAGE_SIZE }))
+export async function readStatement(db: Db, asked: Asked): Promise<AsyncGenerator<string>> {
+  return formatPages(db, asked, await listTransactions(db, { ...asked, limit: PAGE_SIZE }))
 }
 
-async function* formatPages(
-  db: Db,
-  account_id: string,
-  first: TransactionPage,
-): AsyncGenerator<string> {
+async function* formatPages(db: Db, asked: Asked, first: TransactionPage): AsyncGenerator<string> {
   yield formatLine(TRANSACTION_COLUMNS)
   let page = first
   for (;;) {
@@ -38,6 +37,6 @@ async function* formatPages(
       .map((row) => formatLine(TRANSACTION_COLUMNS.map((column) => row[column])))
       .join('')
     if (page.next_cursor === null) return
-    page = await listTransactions(db, { account_id, limit: PAGE_SIZE, cursor: page.next_cursor })
+    page = await listTransactions(db, { ...asked, limit: PAGE_SIZE, cursor: page.next_cursor })
   }
 }

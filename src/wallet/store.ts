@@ -183,49 +183,6 @@ export const COUNT_STRAY_ROWS = statement<{ count: bigint }>(
      + (select count(*) from failed_call_default where bucket = any ($1::smallint[])) as count`,
 )
 
-export type StatementRow = {
-  id: string
-  kind: string
-  amount: bigint
-  balance_before: bigint
-  balance_after: bigint
-  description: string | null
-  generation_id: string | null
-  /** The app that a call came through; its name is null once the app is gone. */
-  client_id: string | null
-  app_name: string | null
-  created_at: Date
-  wallet_seq: bigint
-}
-
-export const SELECT_STATEMENT = statement<StatementRow>(
-  'wallet.select_statement',
-  `select j.tx as id,
-     j.kind,
-     j.amount,
-     j.balance_after - j.amount as balance_before,
-     j.balance_after,
-     coalesce(j.description, u.model) as description,
-     case j.kind when 'usage' then j.tx end as generation_id,
-     u.client_id,
-     p.name as app_name,
-     j.at as created_at,
-     j.wallet_seq
-   from (
-     select * from journal
-     where bucket = $1::smallint and owner = $2::uuid and wallet_seq < $3::bigint
-     order by wallet_seq desc
-     limit $4::integer
-   ) j
-   left join lateral (
-     select model, client_id from usage_event
-     where j.kind = 'usage' and bucket = j.bucket and id = j.tx and at = id_time(j.tx)
-     limit 1
-   ) u on true
-   left join app p on p.client_id = u.client_id
-   order by j.wallet_seq desc`,
-)
-
 export const INSERT_IDEMPOTENCY = statement<{ key: string }>(
   'wallet.insert_idempotency',
   `insert into idempotency (bucket, principal, endpoint, key, body_hash, created_at)

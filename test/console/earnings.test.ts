@@ -63,14 +63,21 @@ test('payouts are connected, continued, put right and then open Stripe’s dashb
   await page.getByRole('button', { name: 'Connect payouts' }).click()
   await finishAtStripe(page, 'leave')
   await page.getByText('not finished').waitFor()
+  const missing = page.getByRole('list', { name: 'What Stripe asks for' }).getByRole('listitem')
+  assert.deepEqual(await missing.allInnerTexts(), [
+    'A bank account or card to be paid to',
+    'Your agreement to Stripe’s terms',
+  ])
   await audit(page, 'not finished')
   await page.getByRole('button', { name: 'Continue at Stripe' }).click()
   await finishAtStripe(page, 'A document is missing')
   await page.getByText('payouts off').waitFor()
+  assert.deepEqual(await missing.allInnerTexts(), ['A document that proves who you are'])
   await audit(page, 'payouts off')
   await page.getByRole('button', { name: 'Fix what is missing' }).click()
   await finishAtStripe(page, 'Everything is in order')
   await page.getByText('payouts on').waitFor()
+  assert.equal(await missing.count(), 0)
   await page.getByRole('button', { name: 'Open the Stripe dashboard' }).click()
   await page.waitForURL((url) => !url.pathname.startsWith('/console'))
 })

@@ -77,6 +77,42 @@ test('from / to a first charged call: register, verify, create a key, run the co
   assert.deepEqual(complaints, [])
 })
 
+test('from / to a first charged call in the playground by pressing only what the pages offer', {
+  skip,
+}, async () => {
+  if (!stage) return
+  const visit = await stage.visit()
+  const { page, complaints } = visit
+  await register(visit, 'presser@example.com')
+  const press = async (role: 'link' | 'button', name: string) =>
+    await page.locator('main').getByRole(role, { name, exact: true }).first().click()
+  await press('link', 'Open the playground')
+  await page.getByRole('heading', { name: 'Playground', level: 1 }).waitFor()
+  await settle(page)
+  await press('button', 'Send')
+  const cost = page.locator('[data-exact]')
+  await cost.waitFor()
+  const charged = Number(await cost.getAttribute('data-exact'))
+  assert.ok(charged > 0)
+  const said = await cost.innerText()
+  const [before = 0, after = 0] = (/Balance ([\d,]+) → ([\d,]+)/.exec(said) ?? [])
+    .slice(1)
+    .map((figure) => Number(figure.replaceAll(',', '')))
+  assert.ok(before > 0, said)
+  assert.equal(before - charged, after, said)
+  await press('link', 'Receipt')
+  await page.locator('[data-line="total"]').waitFor()
+  assert.equal(
+    await page.locator('[data-line="total"]').innerText(),
+    charged.toLocaleString('en-US'),
+  )
+  await page.getByRole('link', { name: 'Overview', exact: true }).click()
+  const list = page.getByRole('region', { name: 'Get started' })
+  const step = list.getByRole('listitem').filter({ hasText: 'Make a first call' })
+  await step.getByText(', done').waitFor({ state: 'attached' })
+  assert.deepEqual(complaints, [])
+})
+
 test('the playground is one press away, and the later steps open with their act begun', {
   skip,
 }, async () => {

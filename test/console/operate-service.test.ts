@@ -111,9 +111,10 @@ test('transfers in doubt stand first, and the filter is in the address', { skip 
 
 test('a failing webhook is seen, sent again and paused with a reason', { skip }, async () => {
   const { page, open, read, complaints, stage: here } = await operate(stage)
-  const { id, url } = await makeFailingWebhook(here)
+  const { id, url, developer } = await makeFailingWebhook(here)
   await open('/operate/webhooks')
   const failing = page.getByRole('table', { name: 'Failing webhooks' })
+  await failing.getByRole('link', { name: developer.email }).waitFor()
   const change = failing.getByRole('button', { name: `Change ${url}` })
   await change.click()
   await page.getByRole('button', { name: 'Send again' }).click()

@@ -108,6 +108,27 @@ const answer = 42 // yes
   assert.deepEqual(complaints, [])
 })
 
+test('code that is longer than the window scrolls in its own place, and can be reached and copied', {
+  skip,
+}, async () => {
+  const { page, complaints } = await arrive()
+  const line = `const words = [${'"a word of many", '.repeat(20)}]`
+  const code = Array.from({ length: 80 }, () => line).join('\n')
+  await page.getByLabel('Message').fill(`[[sandbox:echo]]\n\`\`\`js\n${code}\n\`\`\``)
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.locator('[data-exact]').waitFor()
+  await page.locator('.hljs-keyword').first().waitFor()
+  const [shown = 0, whole = 0] = await page.evaluate<number[]>(
+    `(({ clientHeight, scrollHeight }) => [clientHeight, scrollHeight])(
+      document.querySelector('.answer .snippet .scroll-area'))`,
+  )
+  assert.ok(shown < whole, `${shown} of ${whole}`)
+  await audit(page, 'long code')
+  await page.locator('.answer').getByRole('button', { name: 'Copy' }).click()
+  assert.equal(await page.evaluate<string>('navigator.clipboard.readText()'), code)
+  assert.deepEqual(complaints, [])
+})
+
 test('a call of a tool is shown as it came; tools that are no JSON are refused before anything is sent', {
   skip,
 }, async () => {
@@ -117,6 +138,7 @@ test('a call of a tool is shown as it came; tools that are no JSON are refused b
   await page.getByRole('button', { name: 'Send' }).click()
   await page.locator('[data-exact]').waitFor()
   assert.match(await page.locator('.tool-call').innerText(), /"name": "get_weather"[^]*"city":/)
+  await audit(page, 'a tool call as it came')
   await page.getByLabel('Tools (JSON)').fill('[{')
   await page.getByText('The tools are no list in JSON.').waitFor()
   const before = calls.length
@@ -163,6 +185,7 @@ test('an empty wallet is told to top up, and led there', { skip }, async () => {
   await open('/playground?model=gpt-4')
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByRole('alert').getByText('insufficient_credits').waitFor()
+  await audit(page, 'out of credits')
   await page.getByRole('link', { name: 'Top up' }).click()
   await page.waitForURL('**/console/topups')
 })

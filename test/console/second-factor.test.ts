@@ -157,3 +157,26 @@ test('new recovery codes take the place of the old ones, after a step-up with a 
   assert.ok(codes.every((code) => !recovery_codes?.includes(code)))
   assert.equal((await readFactors()).recovery_codes_left, 10)
 })
+
+test('a browser that cannot use a passkey here says so, and takes the code or the password', {
+  skip,
+}, async () => {
+  const { page, open, person, stage: service } = await arrive()
+  await addTotp(service, person)
+  await addPasskey(service, person, 'My phone')
+  // As in Safari before 18.4.
+  await page.addInitScript('delete PublicKeyCredential.parseRequestOptionsFromJSON')
+  await open('/account/second-factor')
+  service.clock.advance(STEP_UP_MS)
+  await page.getByRole('button', { name: 'Make new codes' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Make new codes' }).click()
+  const proof = page.getByRole('dialog', { name: 'Is it you?' })
+  await proof.getByText('This browser is too old to use your passkey here.').waitFor()
+  assert.equal(await proof.getByRole('button', { name: 'Use a passkey' }).count(), 0)
+  await proof.getByLabel('Code of your authenticator app').waitFor()
+  await audit(page, 'step-up without passkeys')
+  await proof.getByRole('button', { name: 'Use your password instead' }).click()
+  await proof.getByLabel('Password').fill(PASSWORD)
+  await proof.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+})

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { skipWithout } from '../support/system-parts.ts'
 import { connectApp } from './payers.ts'
-import { audit, openConsole } from './support.ts'
+import { audit, openConsole, settle } from './support.ts'
 
 const skip = skipWithout('chromium')
 const stage = skip ? undefined : await openConsole()
@@ -65,6 +65,41 @@ test('a call leads to its receipt, and Back to the statement', { skip }, async (
   await page.waitForURL(`**/console/usage?call=${rows[0]?.generation_id}`)
   await page.goBack()
   await page.waitForURL('**/console/statement')
+})
+
+test('a kind and days stand in the address: they survive a reload, Back takes them away, and the file has them', {
+  skip,
+}, async () => {
+  const { page, open, complaints } = await arrive(2)
+  await open('/statement')
+  const titles = () => page.locator('tbody .cell-title').allInnerTexts()
+  const all = await titles()
+  await page.getByLabel('Kind of movement').selectOption('Welcome credits')
+  await page.waitForURL('**/console/statement?kind=welcome')
+  await settle(page)
+  assert.deepEqual(await titles(), ['Welcome credits'])
+  await page.reload()
+  await settle(page)
+  assert.deepEqual(await titles(), ['Welcome credits'])
+  assert.equal(
+    await page.getByRole('link', { name: 'Download as CSV' }).getAttribute('href'),
+    '/account/transactions?kind=welcome&format=csv',
+  )
+  await page.getByLabel('From day, UTC').fill('2999-01-01')
+  await page.waitForURL('**/console/statement?kind=welcome&from=2999-01-01')
+  await page.getByRole('heading', { name: 'No such movement' }).waitFor()
+  await audit(page, 'nothing found')
+  await page.goBack()
+  await settle(page)
+  assert.deepEqual(await titles(), ['Welcome credits'])
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await page.waitForURL('**/console/statement')
+  await settle(page)
+  assert.deepEqual(await titles(), all)
+  const made_up = 'kind=nonsense&from=soon'
+  await open(`/statement?${made_up}`)
+  assert.deepEqual(await titles(), all)
+  assert.deepEqual(complaints, [])
 })
 
 test('the file has every movement', { skip }, async () => {

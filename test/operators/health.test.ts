@@ -41,8 +41,8 @@ type Models = {
 }
 type Health = {
   backlog: { webhooks: number; pending: number; due: number }
-  waiting: { webhook_id: string; pending: number; due: number }[]
-  failing: { webhook_id: string; failed: number; failed_events: number; delivered: number }[]
+  waiting: { webhook_id: string; developer_email: string; pending: number; due: number }[]
+  failing: { webhook_id: string; developer_email: string; failed: number; failed_events: number; delivered: number }[]
 }
 
 const CHAT = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Say hello.' }] }
@@ -156,6 +156,7 @@ test('failing webhooks and what waits are seen; one is paused and recovered on r
     [waiting.backlog.webhooks, waiting.waiting[0]?.webhook_id, waiting.waiting[0]?.due],
     [1, id, 1],
   )
+  assert.equal(waiting.waiting[0]?.developer_email, owner.developer.email)
   const overview = await operator.read<Overview>('/operator/overview')
   assert.deepEqual([overview.webhooks.due, overview.webhooks.is_complete], [1, true])
   assert.ok(overview.webhooks.oldest_due_at)
@@ -170,6 +171,7 @@ test('failing webhooks and what waits are seen; one is paused and recovered on r
     ]),
     [[id, 1, 1, 0]],
   )
+  assert.equal(failing[0]?.developer_email, owner.developer.email)
   assert.equal(backlog.due, 0)
   const since = '2020-01-01T00:00:00.000Z'
   owner.receiver.answerWith((response) => response.end('ok'))

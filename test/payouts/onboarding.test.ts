@@ -114,6 +114,7 @@ test('from no account to a finished one: link, 409, refresh, dashboard', async (
     country: 'US',
     default_currency: 'usd',
     disabled_reason: null,
+    requirements_due: [],
   })
   const opened = await ask(person, 'POST', '/dashboard-link')
   assert.equal(opened.statusCode, 200, opened.body)
@@ -128,6 +129,18 @@ test('details without payouts are no finished onboarding, and the reason is told
   assert.equal(status['details_submitted'], true)
   assert.equal(status['onboarding_completed'], false)
   assert.equal(status['disabled_reason'], 'rejected.fraud')
+})
+
+test('what the processor still wants is told by its names, and is gone once it has it', async () => {
+  const person = await registerPerson(shop)
+  const { stripe_account_id } = await onboard(person)
+  const due = async () => (await statusOf(person))['requirements_due']
+  const at_first = await due()
+  assert.ok(Array.isArray(at_first) && at_first.includes('external_account'))
+  await setOutcome(stripe_account_id, 'needs_document')
+  assert.deepEqual(await due(), ['individual.verification.document'])
+  await setOutcome(stripe_account_id, 'complete')
+  assert.deepEqual(await due(), [])
 })
 
 test('ten requests at once make one account', async () => {

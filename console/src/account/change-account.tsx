@@ -3,7 +3,8 @@
 import { useState } from 'react'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogActions } from '../ui/dialog.tsx'
-import { Form, type FormValues, SubmitButton, TextField } from '../ui/form.tsx'
+import { Form, type FormValues, TextField } from '../ui/form.tsx'
+import { FormActions } from '../ui/form-actions.tsx'
 import { toast } from '../ui/toast.tsx'
 import { askEmailChange, changePassword } from './account.ts'
 
@@ -30,10 +31,7 @@ export function ChangeEmail({ email, onClose }: ChangeProps) {
           hint={`Both ${email} and the new address get a mail, and both have to agree.`}
           required
         />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Send both mails</SubmitButton>
-        </DialogActions>
+        <FormActions action="Send both mails" onCancel={onClose} />
       </Form>
     </Dialog>
   )
@@ -85,10 +83,7 @@ export function ChangePassword({ email, onClose }: ChangeProps) {
           hint="At least 8 characters. Every other session ends."
           required
         />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Change the password</SubmitButton>
-        </DialogActions>
+        <FormActions action="Change the password" onCancel={onClose} />
       </Form>
     </Dialog>
   )

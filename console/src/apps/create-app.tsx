@@ -1,9 +1,9 @@
 // The dialog that registers an app, and then shows its secret once.
 
 import { useState } from 'react'
-import { Button } from '../ui/button.tsx'
-import { Dialog, DialogActions } from '../ui/dialog.tsx'
-import { Form, SubmitButton } from '../ui/form.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Form } from '../ui/form.tsx'
+import { FormActions } from '../ui/form-actions.tsx'
 import { AppFields, KindField, NEW_APP, readDraft } from './app-fields.tsx'
 import { type AppWithSecret, createApp } from './apps.ts'
 import { IssuedSecret } from './issued-secret.tsx'
@@ -22,10 +22,7 @@ export function CreateApp({ onClose }: { onClose: () => void }) {
       <Form onSubmit={async () => setIssued(await createApp(readDraft(draft)))}>
         <KindField draft={draft} onChange={change} />
         <AppFields draft={draft} onChange={change} />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Create</SubmitButton>
-        </DialogActions>
+        <FormActions action="Create" onCancel={onClose} />
       </Form>
     </Dialog>
   )

@@ -12,6 +12,7 @@ import {
   startOnboarding,
   usePayoutAccount,
 } from './earnings.ts'
+import { describeRequirements } from './requirements.ts'
 
 type Tone = 'plain' | 'good' | 'warn' | 'danger'
 type State = {
@@ -29,7 +30,22 @@ export function PayoutAccount() {
       {!data && error && <ProblemNotice problem={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton lines={2} />}
       {data && <AccountState {...describe(data)} />}
+      {data && <Missing names={data.requirements_due ?? []} />}
     </section>
+  )
+}
+
+function Missing({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return null
+  return (
+    <>
+      <p className="soft">Stripe asks for:</p>
+      <ul className="missing" aria-label="What Stripe asks for">
+        {describeRequirements(names).map((words) => (
+          <li key={words}>{words}</li>
+        ))}
+      </ul>
+    </>
   )
 }
 

@@ -1,11 +1,11 @@
 // The dialogs that change a key: edit, replace its secret, revoke.
 
 import { useState } from 'react'
-import { Button } from '../ui/button.tsx'
 import { ConfirmByTyping } from '../ui/confirm.tsx'
-import { Dialog, DialogActions } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Time } from '../ui/figures.tsx'
-import { Form, type FormValues, SelectField, SubmitButton, TextField } from '../ui/form.tsx'
+import { Form, type FormValues, SelectField, TextField } from '../ui/form.tsx'
+import { FormActions } from '../ui/form-actions.tsx'
 import { toast } from '../ui/toast.tsx'
 import { IssuedKey } from './issued-key.tsx'
 import { changeKey, type IssuedKey as Issued, type Key, revokeKey, rotateKey } from './keys.ts'
@@ -30,10 +30,7 @@ export function EditKey({ row, onClose }: ChangeProps) {
       <Form onSubmit={submit}>
         <TextField name="name" label="Name" defaultValue={row.name} maxLength={200} required />
         <LimitFields row={row} />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Save</SubmitButton>
-        </DialogActions>
+        <FormActions action="Save" onCancel={onClose} />
       </Form>
     </Dialog>
   )
@@ -52,10 +49,7 @@ export function RotateKey({ row, onClose }: ChangeProps) {
       >
         <p>The key stays: its name, limits, spending and history. Only its secret is new.</p>
         <SelectField name="overlap_hours" label="The present secret" choices={OVERLAPS} />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Make a new secret</SubmitButton>
-        </DialogActions>
+        <FormActions action="Make a new secret" onCancel={onClose} />
       </Form>
     </Dialog>
   )

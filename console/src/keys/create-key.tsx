@@ -1,16 +1,9 @@
 // The dialog that creates a key, and then shows its secret once.
 
 import { useState } from 'react'
-import { Button } from '../ui/button.tsx'
-import { Dialog, DialogActions } from '../ui/dialog.tsx'
-import {
-  ChoiceField,
-  Form,
-  type FormValues,
-  SelectField,
-  SubmitButton,
-  TextField,
-} from '../ui/form.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { ChoiceField, Form, type FormValues, SelectField, TextField } from '../ui/form.tsx'
+import { FormActions } from '../ui/form-actions.tsx'
 import { IssuedKey } from './issued-key.tsx'
 import { createKey, type IssuedKey as Issued } from './keys.ts'
 import { LimitFields, readLimits } from './limit-fields.tsx'
@@ -56,10 +49,7 @@ export function CreateKey({ apps, onClose }: { apps: readonly App[]; onClose: ()
           />
         )}
         <LimitFields />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Create</SubmitButton>
-        </DialogActions>
+        <FormActions action="Create" onCancel={onClose} />
       </Form>
     </Dialog>
   )

@@ -2,10 +2,9 @@
 
 import { type ReactNode, useMemo } from 'react'
 import { sampleCalls } from '../sample-call.ts'
+import { ActMenu, actsColumn } from '../ui/act-menu.tsx'
 import { Button } from '../ui/button.tsx'
 import { Badge, LimitMeter, Money, Time } from '../ui/figures.tsx'
-import { Sign } from '../ui/icons.tsx'
-import { Menu } from '../ui/menu.tsx'
 import { EmptyState } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { CodeSnippet } from '../ui/snippet.tsx'
@@ -32,7 +31,7 @@ export default function KeysPage() {
     [apps.pages],
   )
   const all_columns = useMemo(
-    () => [...columns, actsColumn((name, id) => setView({ [name]: id }))],
+    () => [...columns, keyActs((name, id) => setView({ [name]: id }))],
     [columns, setView],
   )
   const close = () => setView(CLOSED, { replace: true })
@@ -156,37 +155,15 @@ function Expiry({ row: { expires_at, previous_secret_until } }: { row: Key }) {
   )
 }
 
-function actsColumn(open: (view: View, id: string) => void): Column<Key> {
-  return {
-    head: 'Acts',
-    head_unseen: true,
-    align: 'end',
-    width: '3.5rem',
-    cell: (key) => (
-      <Menu label={`Change ${key.name}`} face={<Sign name="more" />}>
-        {(close) => {
-          const act = (view: View, words: string) => (
-            <li>
-              <button
-                type="button"
-                onClick={() => {
-                  close()
-                  open(view, key.id)
-                }}
-              >
-                {words}
-              </button>
-            </li>
-          )
-          return (
-            <ul>
-              {act('edit', 'Edit')}
-              {act('rotate', 'Replace the secret')}
-              {act('revoke', 'Revoke')}
-            </ul>
-          )
-        }}
-      </Menu>
-    ),
-  }
+function keyActs(open: (view: View, id: string) => void): Column<Key> {
+  return actsColumn(({ name, id }) => (
+    <ActMenu
+      label={`Change ${name}`}
+      acts={[
+        ['Edit', () => open('edit', id)],
+        ['Replace the secret', () => open('rotate', id)],
+        ['Revoke', () => open('revoke', id)],
+      ]}
+    />
+  ))
 }

@@ -2,9 +2,10 @@
 // keeps. If the API wants a fresh proof, the shell's own dialog opens above it, and the write goes on.
 
 import type { ReactNode } from 'react'
-import { Button, type ButtonKind } from '../ui/button.tsx'
-import { Dialog, DialogActions } from '../ui/dialog.tsx'
-import { Form, type FormValues, SubmitButton, TextField } from '../ui/form.tsx'
+import { type ButtonKind } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Form, type FormValues, TextField } from '../ui/form.tsx'
+import { FormActions } from '../ui/form-actions.tsx'
 
 const REASON_MAX = 500
 
@@ -27,10 +28,7 @@ export function ActDialog(props: ActDialogProps) {
       <Form onSubmit={(values) => onAct(values.read('reason'), values)}>
         {children}
         <ReasonField hint={props.reason_hint} />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton kind={kind}>{action}</SubmitButton>
-        </DialogActions>
+        <FormActions action={action} onCancel={onClose} kind={kind} />
       </Form>
     </Dialog>
   )

@@ -1,11 +1,13 @@
 // Asks again who somebody is, when the API wants a proof of the last 15 minutes, and lets what waits go on.
 
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { api, ask } from '../api.ts'
 import { settleProof } from '../step-up.ts'
 import { Button } from '../ui/button.tsx'
-import { Dialog, DialogActions } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Form, SubmitButton, TextField, wrongField } from '../ui/form.tsx'
+import { FormActions } from '../ui/form-actions.tsx'
 import { ProblemNotice, Skeleton } from '../ui/notice.tsx'
 
 export default function StepUpDialog() {
@@ -32,20 +34,15 @@ type ProofsProps = { proofs: string[]; passkey_options: unknown; onCancel: () =>
 
 function Proofs({ proofs, passkey_options, onCancel }: ProofsProps) {
   const has_code = proofs.includes('totp')
+  const [field, setField] = useState<TypedProof>(has_code ? 'totp' : 'password')
   return (
     <>
-      {proofs.includes('passkey') && (
-        <Form onSubmit={() => proveByPasskey(passkey_options)}>
-          <SubmitButton>Use a passkey</SubmitButton>
-        </Form>
-      )}
+      {proofs.includes('passkey') && <PasskeyProof options={passkey_options} />}
       <Form
-        onSubmit={async (values) => {
-          const field = has_code ? 'totp' : 'password'
-          await prove({ [field]: values.readExact(field) }, field)
-        }}
+        key={field}
+        onSubmit={async (values) => await prove({ [field]: values.readExact(field) }, field)}
       >
-        {has_code ? (
+        {field === 'totp' ? (
           <TextField
             name="totp"
             label="Code of your authenticator app"
@@ -62,16 +59,40 @@ function Proofs({ proofs, passkey_options, onCancel }: ProofsProps) {
             required
           />
         )}
-        <DialogActions>
-          <Button onClick={onCancel}>Cancel</Button>
-          <SubmitButton>Continue</SubmitButton>
-        </DialogActions>
+        {has_code && (
+          <Button kind="quiet" onClick={() => setField(field === 'totp' ? 'password' : 'totp')}>
+            {field === 'totp' ? 'Use your password instead' : 'Use a code instead'}
+          </Button>
+        )}
+        <FormActions action="Continue" onCancel={onCancel} />
       </Form>
     </>
   )
 }
 
-async function prove(body: { password?: string; totp?: string }, field: string): Promise<void> {
+type TypedProof = 'password' | 'totp'
+
+/** There are no options where the service is reached by a number instead of a name: passkeys belong to names. */
+function PasskeyProof({ options }: { options: unknown }) {
+  if (options === null) return <p className="soft">Your passkey does not work at this address.</p>
+  // Browsers of before 2025 know passkeys, and not how to read what the service sends.
+  const is_able =
+    'PublicKeyCredential' in window && 'parseRequestOptionsFromJSON' in PublicKeyCredential
+  if (!is_able) {
+    return (
+      <p className="soft">
+        This browser is too old to use your passkey here. Prove it another way:
+      </p>
+    )
+  }
+  return (
+    <Form onSubmit={() => proveByPasskey(options)}>
+      <SubmitButton>Use a passkey</SubmitButton>
+    </Form>
+  )
+}
+
+async function prove(body: { password?: string; totp?: string }, field: TypedProof): Promise<void> {
   const { error, response } = await api.POST('/auth/step-up', { body })
   if (response.status === 401) {
     throw wrongField(

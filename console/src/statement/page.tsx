@@ -1,35 +1,80 @@
-// /statement: every movement of the wallet, to the credit, each with the balance after it.
+// /statement: every movement of the wallet, to the credit, each with the balance after it. ?kind=, ?from= and ?to= narrow
+// it; days are those of UTC.
 
 import { Link } from 'wouter'
 import { formatCredits, formatDollars } from '../format.ts'
-import { LinkButton } from '../ui/button.tsx'
+import { Button, LinkButton } from '../ui/button.tsx'
+import { DayFields, timesOf } from '../ui/day-range.tsx'
 import { CreditAmount, Time } from '../ui/figures.tsx'
 import { EmptyState } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { type Column, DataTable } from '../ui/table.tsx'
+import { text, useUrlState } from '../url-state.ts'
 import './statement.css'
-import { CSV_ADDRESS, describeMovement, type Movement, useStatement } from './statement.ts'
+import {
+  csvAddress,
+  describeMovement,
+  KIND_CHOICES,
+  type Movement,
+  readKind,
+  useStatement,
+} from './statement.ts'
+
+const VIEW = { kind: text(), from: text(), to: text() }
+const EVERYTHING = { kind: '', from: '', to: '' }
 
 export default function StatementPage() {
-  const statement = useStatement()
+  const [view, setView] = useUrlState(VIEW)
+  const kind = readKind(view.kind)
+  const filter = { ...(kind && { kind }), ...timesOf(view) }
+  const statement = useStatement(filter)
+  const is_narrowed = Object.keys(filter).length > 0
+  const clear = () => setView(EVERYTHING)
   return (
     <>
       <PageHead
         title="Statement"
         lead="Every movement of your balance, newest first. In credits; $1.00 is 1,000,000."
       >
-        <a className="button plain" href={CSV_ADDRESS} download>
+        <a className="button plain" href={csvAddress(filter)} download>
           Download as CSV
         </a>
       </PageHead>
+      <div className="list-filters statement-filters" role="group" aria-label="Filters">
+        <select
+          aria-label="Kind of movement"
+          value={kind ?? ''}
+          onChange={({ target }) => setView({ kind: target.value })}
+        >
+          {KIND_CHOICES.map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+        <DayFields from={view.from} to={view.to} onChange={setView} />
+        {is_narrowed && (
+          <Button kind="quiet" onClick={clear}>
+            Clear filters
+          </Button>
+        )}
+      </div>
       <DataTable
         label="Statement"
         columns={COLUMNS}
         list={statement}
         rowKey={movementId}
-        empty={<NothingMoved />}
+        empty={is_narrowed ? <NothingFound onClear={clear} /> : <NothingMoved />}
       />
     </>
+  )
+}
+
+function NothingFound({ onClear }: { onClear: () => void }) {
+  return (
+    <EmptyState title="No such movement" action={<Button onClick={onClear}>Show all</Button>}>
+      <p>Nothing of this kind moved on these days. Days are those of UTC.</p>
+    </EmptyState>
   )
 }
 

@@ -32,7 +32,8 @@ export function DataTable<Row>({ label, columns, list, rowKey, empty }: TablePro
   const { pages, problem } = list
   if (!pages)
     return problem ? <ProblemNotice problem={problem} onRetry={list.retry} /> : <Skeleton />
-  if (pages.every((page) => page.length === 0)) return empty
+  // A page that looked through much and found nothing may have others after it.
+  if (!list.has_more && pages.every((page) => page.length === 0)) return empty
   return (
     <>
       <ScrollArea label={label}>
@@ -101,17 +102,19 @@ function cellClass({ align, wide_only }: { align?: 'end'; wide_only?: boolean })
 /** Reachable by keyboard only while there is something to scroll to. */
 export function ScrollArea({ label, children }: { label: string; children: ReactNode }) {
   const area = useRef<HTMLDivElement>(null)
-  const [is_wide, setWide] = useState(false)
+  const [scrolls, setScrolls] = useState(false)
   useEffect(() => {
     const shown = area.current
     if (!shown) return undefined
-    const observer = new ResizeObserver(() => setWide(shown.scrollWidth > shown.clientWidth))
+    const observer = new ResizeObserver(() =>
+      setScrolls(shown.scrollWidth > shown.clientWidth || shown.scrollHeight > shown.clientHeight),
+    )
     observer.observe(shown)
     // What is inside may grow while the area stays as wide as it was.
     for (const inside of shown.children) observer.observe(inside)
     return () => observer.disconnect()
   }, [])
-  const reachable = is_wide ? { tabIndex: 0, role: 'region', 'aria-label': label } : {}
+  const reachable = scrolls ? { tabIndex: 0, role: 'region', 'aria-label': label } : {}
   return (
     <div ref={area} className="scroll-area" {...reachable}>
       {children}

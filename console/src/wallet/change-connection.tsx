@@ -1,17 +1,10 @@
 // The dialogs of an app: another cap, and the end of the connection. And when to be told of a low balance.
 
 import { readDollars, writeDollars } from '../format.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog, DialogActions } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Money, Time } from '../ui/figures.tsx'
-import {
-  Form,
-  type FormValues,
-  SelectField,
-  SubmitButton,
-  TextField,
-  wrongField,
-} from '../ui/form.tsx'
+import { Form, type FormValues, SelectField, TextField, wrongField } from '../ui/form.tsx'
+import { FormActions } from '../ui/form-actions.tsx'
 import { toast } from '../ui/toast.tsx'
 import { type Account, type Connection, disconnect, setCap, setLowBalance } from './wallet.ts'
 
@@ -58,10 +51,7 @@ export function ChangeCap({ row, onClose }: ChangeProps) {
             defaultValue={cap_period}
           />
         </div>
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Save</SubmitButton>
-        </DialogActions>
+        <FormActions action="Save" onCancel={onClose} />
       </Form>
     </Dialog>
   )
@@ -94,10 +84,7 @@ export function Disconnect({ row, onClose }: ChangeProps) {
             </>
           )}
         </p>
-        <DialogActions>
-          <Button onClick={onClose}>Keep it</Button>
-          <SubmitButton kind="danger">Disconnect</SubmitButton>
-        </DialogActions>
+        <FormActions action="Disconnect" onCancel={onClose} cancel="Keep it" kind="danger" />
       </Form>
     </Dialog>
   )
@@ -121,10 +108,7 @@ export function LowBalance({ account, onClose }: { account: Account; onClose: ()
           hint={`One mail to ${account.email} each time it falls below. Empty: none.`}
           defaultValue={low === null ? '' : writeDollars(low)}
         />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Save</SubmitButton>
-        </DialogActions>
+        <FormActions action="Save" onCancel={onClose} />
       </Form>
     </Dialog>
   )

@@ -5,9 +5,8 @@ import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { useAccount } from '../queries.ts'
 import { usePaysOnly } from '../shell/landing.ts'
+import { ActMenu, actsColumn } from '../ui/act-menu.tsx'
 import { LimitMeter, Money, Time } from '../ui/figures.tsx'
-import { Sign } from '../ui/icons.tsx'
-import { Menu } from '../ui/menu.tsx'
 import { ProblemNotice, Skeleton } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { type Column, DataTable } from '../ui/table.tsx'
@@ -26,7 +25,7 @@ export default function WalletPage() {
   const connections = useConnections()
   const pays_only = usePaysOnly()
   const columns = useMemo(
-    () => [...COLUMNS, actsColumn((name, id) => setView({ [name]: id }))],
+    () => [...COLUMNS, connectionActs((name, id) => setView({ [name]: id }))],
     [setView],
   )
   const close = () => setView(CLOSED, { replace: true })
@@ -147,38 +146,16 @@ function Spent({ row }: { row: Connection }) {
   )
 }
 
-function actsColumn(
+function connectionActs(
   open: (view: 'cap' | 'disconnect', client_id: string) => void,
 ): Column<Connection> {
-  return {
-    head: 'Acts',
-    head_unseen: true,
-    align: 'end',
-    width: '3.5rem',
-    cell: (row) => (
-      <Menu label={`Change ${row.name}`} face={<Sign name="more" />}>
-        {(close) => {
-          const act = (view: 'cap' | 'disconnect', words: string) => (
-            <li>
-              <button
-                type="button"
-                onClick={() => {
-                  close()
-                  open(view, row.client_id)
-                }}
-              >
-                {words}
-              </button>
-            </li>
-          )
-          return (
-            <ul>
-              {row.scopes.includes('credits.spend') && act('cap', 'Change the cap')}
-              {act('disconnect', 'Disconnect')}
-            </ul>
-          )
-        }}
-      </Menu>
-    ),
-  }
+  return actsColumn(({ name, client_id, scopes }) => (
+    <ActMenu
+      label={`Change ${name}`}
+      acts={[
+        scopes.includes('credits.spend') && ['Change the cap', () => open('cap', client_id)],
+        ['Disconnect', () => open('disconnect', client_id)],
+      ]}
+    />
+  ))
 }

@@ -1,9 +1,9 @@
 // The dialog that adds a webhook, and then shows its secret once.
 
 import { useState } from 'react'
-import { Button } from '../ui/button.tsx'
-import { Dialog, DialogActions } from '../ui/dialog.tsx'
-import { Form, SelectField, SubmitButton } from '../ui/form.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Form, SelectField } from '../ui/form.tsx'
+import { FormActions } from '../ui/form-actions.tsx'
 import { IssuedSecret } from './issued-secret.tsx'
 import { NEW_WEBHOOK, readDraft, WebhookFields } from './webhook-fields.tsx'
 import { createWebhook, type WebhookWithSecret } from './webhooks.ts'
@@ -32,10 +32,7 @@ export function AddWebhook({ apps, onClose }: { apps: readonly App[]; onClose: (
           choices={apps.map(({ client_id, name }) => [client_id, name] as const)}
         />
         <WebhookFields draft={draft} onChange={(change) => setDraft({ ...draft, ...change })} />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Add</SubmitButton>
-        </DialogActions>
+        <FormActions action="Add" onCancel={onClose} />
       </Form>
     </Dialog>
   )

@@ -15,7 +15,7 @@ begin
       execute format('drop table %I', child);
     else
       execute format('alter table %I rename to %I', child, child || '_archived');
-      foreach suffix in array array['_tx', '_chain', '_id'] loop
+      foreach suffix in array array['_tx', '_chain', '_kinds', '_id'] loop
         execute format('alter index if exists %I rename to %I', child || suffix, child || '_archived' || suffix);
       end loop;
     end if;

@@ -1,10 +1,10 @@
 // The dialogs that add a factor. The first of an account brings recovery codes along.
 
 import { type ReactNode, useState } from 'react'
-import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy.tsx'
-import { Dialog, DialogActions } from '../../ui/dialog.tsx'
-import { Form, type FormValues, SubmitButton, TextField } from '../../ui/form.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Form, type FormValues, TextField } from '../../ui/form.tsx'
+import { FormActions } from '../../ui/form-actions.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { type Added, addPasskey, type BegunApp, beginApp, confirmApp } from './factors.ts'
 import { RecoveryCodes } from './recovery-codes.tsx'
@@ -29,10 +29,7 @@ export function AddPasskey({ onClose }: AddProps) {
               maxLength={100}
               required
             />
-            <DialogActions>
-              <Button onClick={onClose}>Cancel</Button>
-              <SubmitButton>Create the passkey</SubmitButton>
-            </DialogActions>
+            <FormActions action="Create the passkey" onCancel={onClose} />
           </Form>
         </Dialog>
       )}
@@ -54,10 +51,7 @@ export function AddApp({ onClose }: AddProps) {
                 An app on your phone that shows a new code every 30 seconds, such as Aegis, 2FAS,
                 1Password or Google Authenticator.
               </p>
-              <DialogActions>
-                <Button onClick={onClose}>Cancel</Button>
-                <SubmitButton>Show the picture to scan</SubmitButton>
-              </DialogActions>
+              <FormActions action="Show the picture to scan" onCancel={onClose} />
             </Form>
           )}
         </Dialog>
@@ -97,10 +91,7 @@ function ConfirmApp(props: {
         required
         autoFocus
       />
-      <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
-        <SubmitButton>Add the app</SubmitButton>
-      </DialogActions>
+      <FormActions action="Add the app" onCancel={onClose} />
     </Form>
   )
 }

@@ -3,9 +3,10 @@
 
 import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
-import { Dialog, DialogActions } from '../../ui/dialog.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
 import { Badge, Time } from '../../ui/figures.tsx'
-import { Form, SubmitButton } from '../../ui/form.tsx'
+import { Form } from '../../ui/form.tsx'
+import { FormActions } from '../../ui/form-actions.tsx'
 import { EmptyState, ProblemNotice, Skeleton } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -143,10 +144,7 @@ function RemoveFactor({ row, is_last, onClose }: RemoveProps) {
             ? 'It is your last second factor: your password alone signs in afterwards, and the recovery codes end too.'
             : 'It cannot be used to sign in any more. Your other factors stay.'}
         </p>
-        <DialogActions>
-          <Button onClick={onClose}>Keep it</Button>
-          <SubmitButton kind="danger">Remove</SubmitButton>
-        </DialogActions>
+        <FormActions action="Remove" onCancel={onClose} cancel="Keep it" kind="danger" />
       </Form>
     </Dialog>
   )
@@ -159,10 +157,7 @@ function NewCodes({ onClose }: { onClose: () => void }) {
     <Dialog title="Make new recovery codes" onClose={onClose}>
       <Form onSubmit={async () => setCodes(await makeRecoveryCodes())}>
         <p>You get ten new ones. The codes that you have end at once.</p>
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Make new codes</SubmitButton>
-        </DialogActions>
+        <FormActions action="Make new codes" onCancel={onClose} />
       </Form>
     </Dialog>
   )

@@ -2,9 +2,10 @@
 
 import { useMemo } from 'react'
 import { Button } from '../../ui/button.tsx'
-import { Dialog, DialogActions } from '../../ui/dialog.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
 import { Badge, Time } from '../../ui/figures.tsx'
-import { Form, SubmitButton } from '../../ui/form.tsx'
+import { Form } from '../../ui/form.tsx'
+import { FormActions } from '../../ui/form-actions.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -60,10 +61,7 @@ function EndOthers({ onClose }: { onClose: () => void }) {
           Every session but this one ends at once. API keys and connected apps go on. If somebody
           else was signed in, change the password too.
         </p>
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton kind="danger">Sign out everywhere else</SubmitButton>
-        </DialogActions>
+        <FormActions action="Sign out everywhere else" onCancel={onClose} kind="danger" />
       </Form>
     </Dialog>
   )
@@ -83,10 +81,7 @@ function EndOne({ row, onClose }: { row: Session; onClose: () => void }) {
           <Time at={row.last_seen_at} as="distance" />. It ends at once; whoever uses it has to sign
           in again.
         </p>
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton kind="danger">End the session</SubmitButton>
-        </DialogActions>
+        <FormActions action="End the session" onCancel={onClose} kind="danger" />
       </Form>
     </Dialog>
   )

@@ -3,10 +3,10 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { formatCount } from '../../format.ts'
-import { Button } from '../../ui/button.tsx'
 import { ConfirmByTyping } from '../../ui/confirm.tsx'
-import { Dialog, DialogActions } from '../../ui/dialog.tsx'
-import { Form, SelectField, SubmitButton } from '../../ui/form.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Form, SelectField } from '../../ui/form.tsx'
+import { FormActions } from '../../ui/form-actions.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { type AppWithSecret, type AppWithUsers, deleteApp, rotateSecret } from '../apps.ts'
 import { IssuedSecret } from '../issued-secret.tsx'
@@ -45,10 +45,7 @@ export function RotateSecret({ app, onClose }: ActProps) {
           label="The old secret stays good for"
           choices={OVERLAPS}
         />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Make a new secret</SubmitButton>
-        </DialogActions>
+        <FormActions action="Make a new secret" onCancel={onClose} />
       </Form>
     </Dialog>
   )

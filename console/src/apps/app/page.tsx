@@ -1,9 +1,9 @@
 // /apps/:id: one app. Tabs and dialogs are addresses: ?tab=users, ?rotate=true, ?delete=true.
 
 import { Link, useParams } from 'wouter'
+import { type Act, ActMenu } from '../../ui/act-menu.tsx'
 import { Time } from '../../ui/figures.tsx'
 import { Sign } from '../../ui/icons.tsx'
-import { Menu } from '../../ui/menu.tsx'
 import { ProblemNotice, Skeleton } from '../../ui/notice.tsx'
 import { PageHead, usePageTitle } from '../../ui/page-head.tsx'
 import { UrlTabs } from '../../ui/tabs.tsx'
@@ -100,29 +100,14 @@ function Suspension({ app }: { app: AppWithUsers }) {
 }
 
 function AppMenu(props: { app: AppWithUsers; onOpen: (name: 'rotate' | 'delete') => void }) {
+  const replace: Act = ['Replace the secret', () => props.onOpen('rotate')]
   return (
-    <Menu label={`Change ${props.app.name}`} face={<Sign name="more" />}>
-      {(close) => {
-        const act = (name: 'rotate' | 'delete', words: string) => (
-          <li>
-            <button
-              type="button"
-              onClick={() => {
-                close()
-                props.onOpen(name)
-              }}
-            >
-              {words}
-            </button>
-          </li>
-        )
-        return (
-          <ul>
-            {props.app.client_type === 'web_server' && act('rotate', 'Replace the secret')}
-            {act('delete', 'Delete')}
-          </ul>
-        )
-      }}
-    </Menu>
+    <ActMenu
+      label={`Change ${props.app.name}`}
+      acts={[
+        ...(props.app.client_type === 'web_server' ? [replace] : []),
+        ['Delete', () => props.onOpen('delete')],
+      ]}
+    />
   )
 }

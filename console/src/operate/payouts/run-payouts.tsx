@@ -6,10 +6,10 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { formatCount, readDollars } from '../../format.ts'
 import { ApiProblem } from '../../problem.ts'
-import { Button } from '../../ui/button.tsx'
-import { Dialog, DialogActions } from '../../ui/dialog.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
 import { Money } from '../../ui/figures.tsx'
-import { Form, type FormValues, SubmitButton, TextField, wrongField } from '../../ui/form.tsx'
+import { Form, type FormValues, TextField, wrongField } from '../../ui/form.tsx'
+import { FormActions } from '../../ui/form-actions.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { ReasonField } from '../act-dialog.tsx'
@@ -152,10 +152,7 @@ function Pay(props: {
         inputMode="decimal"
         required
       />
-      <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
-        <SubmitButton kind="danger">Pay {formatCents(total_cents)}</SubmitButton>
-      </DialogActions>
+      <FormActions action={`Pay ${formatCents(total_cents)}`} onCancel={onClose} kind="danger" />
     </Form>
   )
 }

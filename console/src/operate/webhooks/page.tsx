@@ -6,9 +6,8 @@ import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { api, ask } from '../../api.ts'
 import { formatCount } from '../../format.ts'
+import { ActMenu, actsColumn } from '../../ui/act-menu.tsx'
 import { Badge, Time } from '../../ui/figures.tsx'
-import { Sign } from '../../ui/icons.tsx'
-import { Menu } from '../../ui/menu.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
@@ -107,7 +106,7 @@ function failingColumns(open: Open): Column<Failing>[] {
     {
       head: 'Developer',
       wide_only: true,
-      cell: ({ developer_id }) => <Developer id={developer_id} />,
+      cell: (row) => <Developer row={row} />,
     },
     {
       head: 'Failed, 24 h',
@@ -132,7 +131,7 @@ function failingColumns(open: Open): Column<Failing>[] {
       wide_only: true,
       cell: ({ last_failed_at }) => <Time at={last_failed_at} as="distance" />,
     },
-    actsColumn(open),
+    webhookActs(open),
   ]
 }
 
@@ -142,7 +141,7 @@ function waitingColumns(open: Open): Column<Waiting>[] {
     {
       head: 'Developer',
       wide_only: true,
-      cell: ({ developer_id }) => developer_id && <Developer id={developer_id} />,
+      cell: (row) => <Developer row={row} />,
     },
     {
       head: 'To send',
@@ -159,7 +158,7 @@ function waitingColumns(open: Open): Column<Waiting>[] {
       wide_only: true,
       cell: ({ next_due_at }) => <Time at={next_due_at} as="distance" />,
     },
-    actsColumn(open),
+    webhookActs(open),
   ]
 }
 
@@ -173,45 +172,22 @@ function Endpoint({ row }: { row: Failing | Waiting }) {
   )
 }
 
-function Developer({ id }: { id: string }) {
-  return (
-    <Link to={`/operate/users/${id}`} className="cell-note">
-      {id}
-    </Link>
-  )
+function Developer({ row: { developer_id, developer_email } }: { row: Failing | Waiting }) {
+  if (developer_id === null) return null
+  return <Link to={`/operate/users/${developer_id}`}>{developer_email ?? developer_id}</Link>
 }
 
-function actsColumn<Row extends Failing | Waiting>(open: Open): Column<Row> {
-  return {
-    head: 'Acts',
-    head_unseen: true,
-    align: 'end',
-    width: '3.5rem',
-    cell: ({ url, webhook_id, active }) =>
+function webhookActs<Row extends Failing | Waiting>(open: Open): Column<Row> {
+  return actsColumn(
+    ({ url, webhook_id, active }) =>
       url !== null && (
-        <Menu label={`Change ${url}`} face={<Sign name="more" />}>
-          {(close) => {
-            const item = (act: 'pause' | 'recover', words: string) => (
-              <li>
-                <button
-                  type="button"
-                  onClick={() => {
-                    close()
-                    open(act, webhook_id)
-                  }}
-                >
-                  {words}
-                </button>
-              </li>
-            )
-            return (
-              <ul>
-                {item('recover', 'Send again')}
-                {active && item('pause', 'Pause')}
-              </ul>
-            )
-          }}
-        </Menu>
+        <ActMenu
+          label={`Change ${url}`}
+          acts={[
+            ['Send again', () => open('recover', webhook_id)],
+            active === true && ['Pause', () => open('pause', webhook_id)],
+          ]}
+        />
       ),
-  }
+  )
 }

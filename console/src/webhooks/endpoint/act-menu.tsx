@@ -1,9 +1,8 @@
 // What can be done with a webhook: two buttons, a menu with the rest, and the dialog of each.
 
 import { useState } from 'react'
+import { ActMenu } from '../../ui/act-menu.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Sign } from '../../ui/icons.tsx'
-import { Menu } from '../../ui/menu.tsx'
 import { ProblemNotice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { changeWebhook, type Webhook } from '../webhooks.ts'
@@ -28,33 +27,20 @@ export function WebhookActs({ webhook, onOpen }: { webhook: Webhook; onOpen: (ac
       ) : (
         <ResumeButton id={webhook.id} />
       )}
-      <Menu label="Change the webhook" face={<Sign name="more" />}>
-        {(close) => {
-          const act = (name: Act, words: string) => (
-            <li>
-              <button
-                type="button"
-                onClick={() => {
-                  close()
-                  onOpen(name)
-                }}
-              >
-                {words}
-              </button>
-            </li>
-          )
-          return (
-            <ul>
-              {act('edit', 'Edit')}
-              {webhook.active && act('recover', 'Send again what failed')}
-              {act('rotate', 'Replace the secret')}
-              {webhook.previous_secret_until !== null && act('end', 'End the previous secret')}
-              {webhook.active && act('pause', 'Pause')}
-              {act('delete', 'Delete')}
-            </ul>
-          )
-        }}
-      </Menu>
+      <ActMenu
+        label="Change the webhook"
+        acts={[
+          ['Edit', () => onOpen('edit')],
+          webhook.active && ['Send again what failed', () => onOpen('recover')],
+          ['Replace the secret', () => onOpen('rotate')],
+          webhook.previous_secret_until !== null && [
+            'End the previous secret',
+            () => onOpen('end'),
+          ],
+          webhook.active && ['Pause', () => onOpen('pause')],
+          ['Delete', () => onOpen('delete')],
+        ]}
+      />
     </>
   )
 }

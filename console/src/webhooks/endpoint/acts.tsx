@@ -7,7 +7,8 @@ import { Button } from '../../ui/button.tsx'
 import { ConfirmByTyping } from '../../ui/confirm.tsx'
 import { Dialog, DialogActions } from '../../ui/dialog.tsx'
 import { Time } from '../../ui/figures.tsx'
-import { Form, SelectField, SubmitButton, TextField, wrongField } from '../../ui/form.tsx'
+import { Form, SelectField, TextField, wrongField } from '../../ui/form.tsx'
+import { FormActions } from '../../ui/form-actions.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { EVENT_NAMES } from '../event-catalogue.ts'
 import { IssuedSecret } from '../issued-secret.tsx'
@@ -56,10 +57,7 @@ export function SendTest(props: ActProps & { onSent: (delivery_id: string) => vo
           choices={EVENT_NAMES.map((name) => [name, name] as const)}
           defaultValue={webhook.events[0] ?? 'usage.completed'}
         />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Send</SubmitButton>
-        </DialogActions>
+        <FormActions action="Send" onCancel={onClose} />
       </Form>
     </Dialog>
   )
@@ -77,10 +75,7 @@ export function EditWebhook({ webhook, onClose }: ActProps) {
         }}
       >
         <WebhookFields draft={draft} onChange={(change) => setDraft({ ...draft, ...change })} />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Save</SubmitButton>
-        </DialogActions>
+        <FormActions action="Save" onCancel={onClose} />
       </Form>
     </Dialog>
   )
@@ -100,10 +95,7 @@ export function PauseWebhook({ webhook, onClose }: ActProps) {
           Nothing is sent until you resume it. Retries that fall due meanwhile are cancelled, and
           what happens meanwhile is not told later.
         </p>
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton kind="danger">Pause</SubmitButton>
-        </DialogActions>
+        <FormActions action="Pause" onCancel={onClose} kind="danger" />
       </Form>
     </Dialog>
   )
@@ -144,10 +136,7 @@ export function RecoverDeliveries({ webhook, onClose }: ActProps) {
           required
           defaultValue={localTime(Date.now() - DAY_MS)}
         />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Send again</SubmitButton>
-        </DialogActions>
+        <FormActions action="Send again" onCancel={onClose} />
       </Form>
     </Dialog>
   )
@@ -182,10 +171,7 @@ export function RotateSecret({ webhook, onClose }: ActProps) {
           hand out the new one.
         </p>
         <SelectField name="overlap_seconds" label="Both sign for" choices={OVERLAPS} />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton>Make a new secret</SubmitButton>
-        </DialogActions>
+        <FormActions action="Make a new secret" onCancel={onClose} />
       </Form>
     </Dialog>
   )
@@ -210,10 +196,7 @@ export function EndPreviousSecret({ webhook, onClose }: ActProps) {
             </>
           )}
         </p>
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton kind="danger">End it now</SubmitButton>
-        </DialogActions>
+        <FormActions action="End it now" onCancel={onClose} kind="danger" />
       </Form>
     </Dialog>
   )

@@ -1,13 +1,13 @@
 // What the list of deliveries is narrowed to, in the address.
 
 import { Button } from '../../ui/button.tsx'
+import { DayFields, timesOf } from '../../ui/day-range.tsx'
 import { oneOf, text, useUrlState } from '../../url-state.ts'
 import { EVENT_NAMES } from '../event-catalogue.ts'
 import { type Filter, type Status, timeOfEvent } from './deliveries.ts'
 import { STATUS_WORDS } from './words.ts'
 
 const STATUSES = ['', 'pending', 'delivered', 'failed', 'cancelled'] as const
-const DAY_MS = 86_400_000
 
 const VIEW = {
   status: oneOf(STATUSES, ''),
@@ -27,28 +27,21 @@ export function useFilters() {
 
 type Filters = ReturnType<typeof useFilters>
 
-/** As the API takes it. Days are those of UTC, and the last one is part of it. */
+/** As the API takes it. */
 export function readFilter({ view }: Filters): Filter {
   const around = timeOfEvent(view.event)
   if (around) return around
-  const [from, to] = [startOfDay(view.from), startOfDay(view.to)]
   return {
     ...(view.status !== '' && { status: view.status }),
     ...(view.event_type !== '' && { event_type: view.event_type }),
-    ...(from !== undefined && { from: new Date(from).toISOString() }),
-    ...(to !== undefined && { to: new Date(to + DAY_MS).toISOString() }),
+    ...timesOf(view),
   }
-}
-
-function startOfDay(day: string): number | undefined {
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN
-  return Number.isNaN(at) ? undefined : at
 }
 
 export function DeliveryFilters({ filters }: { filters: Filters }) {
   const { view, setView, is_narrowed, clear } = filters
   return (
-    <div className="delivery-filters" role="group" aria-label="Filters">
+    <div className="list-filters" role="group" aria-label="Filters">
       <div className="segments" role="group" aria-label="State">
         {STATUSES.map((status) => (
           <button
@@ -73,29 +66,17 @@ export function DeliveryFilters({ filters }: { filters: Filters }) {
           </option>
         ))}
       </select>
-      <DayFilter label="From" day={view.from} onChange={(from) => setView({ from, event: '' })} />
-      <DayFilter label="To" day={view.to} onChange={(to) => setView({ to, event: '' })} />
+      <DayFields
+        from={view.from}
+        to={view.to}
+        onChange={(days) => setView({ ...days, event: '' })}
+      />
       {is_narrowed && (
         <Button kind="quiet" onClick={clear}>
           Clear filters
         </Button>
       )}
     </div>
-  )
-}
-
-function DayFilter(props: { label: string; day: string; onChange: (day: string) => void }) {
-  return (
-    <label className="day-filter">
-      {props.label}
-      <input
-        type="date"
-        aria-label={`${props.label} day, UTC`}
-        title="A day in UTC"
-        value={props.day}
-        onChange={(event) => props.onChange(event.target.value)}
-      />
-    </label>
   )
 }
 

@@ -3,10 +3,9 @@
 import { useMemo } from 'react'
 import { Link, useParams } from 'wouter'
 import { formatCount } from '../../../format.ts'
+import { ActMenu } from '../../../ui/act-menu.tsx'
 import { Button, LinkButton } from '../../../ui/button.tsx'
 import { Money, Time } from '../../../ui/figures.tsx'
-import { Sign } from '../../../ui/icons.tsx'
-import { Menu } from '../../../ui/menu.tsx'
 import { PageHead, usePageTitle } from '../../../ui/page-head.tsx'
 import { oneOf, text, useUrlState } from '../../../url-state.ts'
 import { AppAct } from '../../app-act.tsx'
@@ -88,31 +87,15 @@ function MoreActs({
   open: (act: (typeof ACTS)[number]) => void
 }) {
   return (
-    <Menu label="More acts" face={<Sign name="more" />}>
-      {(close) => {
-        const item = (act: (typeof ACTS)[number], words: string) => (
-          <li>
-            <button
-              type="button"
-              onClick={() => {
-                close()
-                open(act)
-              }}
-            >
-              {words}
-            </button>
-          </li>
-        )
-        return (
-          <ul>
-            {user.state === 'suspended'
-              ? item('resume', 'Resume the account')
-              : item('suspend', 'Suspend the account')}
-            {item('end-sessions', 'End all sessions')}
-          </ul>
-        )
-      }}
-    </Menu>
+    <ActMenu
+      label="More acts"
+      acts={[
+        user.state === 'suspended'
+          ? ['Resume the account', () => open('resume')]
+          : ['Suspend the account', () => open('suspend')],
+        ['End all sessions', () => open('end-sessions')],
+      ]}
+    />
   )
 }
 
