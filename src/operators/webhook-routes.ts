@@ -16,7 +16,7 @@ export type WebhookActParts = {
   db: Db
   clock: Clock
   /** How it is called outside. */
-  webhookName(id: string): string
+  webhookName: (id: string) => string
   /** By that name. Both throw `not_found`. False: it was off before. */
   pauseWebhook(tx: Tx, act: { id: string; reason: string }): Promise<boolean>
   recoverWebhook(
@@ -164,8 +164,8 @@ function recoverRoute(app: App, parts: WebhookActParts): void {
 }
 
 type Names = {
-  webhookName(id: string): string
-  emailOf(developer_id: string | null): string | null
+  webhookName: (id: string) => string
+  emailOf: (developer_id: string | null) => string | null
 }
 
 /** Operators know people by their addresses and webhooks by their outside names. */
