@@ -652,7 +652,7 @@ test('in a browser without script somebody signs in, types the code, allows it, 
   assert.equal((await poll(asked.device_code, { client_id })).statusCode, 200)
   const reply = await service.request({ url: '/account/connections', headers: user.bearer })
   assert.equal(reply.json().data[0].cap_credits, 2_500_000)
-  await browser.close()
+  await context.close()
 })
 
 test('P7: what nobody allowed in ten minutes is over for the device and the user, and its row goes', async () => {
