@@ -284,7 +284,10 @@ test('P7: a million guesses at a code hit nothing: five in ten minutes are looke
   const refused = await enter(elsewhere, user_code)
   assert.equal(refused.statusCode, 429)
   assert.match(textOf(refused.body), /Too many attempts\. Wait \d+ seconds/)
-  assert.equal((await enter(visit(other, home), user_code)).statusCode, 429)
+  for (let attempt = 0; attempt < 6; attempt++) {
+    assert.equal((await enter(visit(other, home), user_code)).statusCode, 429)
+  }
+  assert.equal((await enter(visit(other), user_code)).statusCode, 200, 'the other may go elsewhere')
   // Nobody else is kept from it.
   assert.equal((await decide(visit(owner), user_code)).statusCode, 200)
   assert.equal(await pollFor(device_code), 'tokens')
