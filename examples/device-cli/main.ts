@@ -45,6 +45,9 @@ async function openSession(): Promise<string> {
       kept.key,
     )
     if (reply.ok) return keep((await reply.json()) as Tokens, kept.key)
+    const { error, error_description } = (await reply.json()) as Fault
+    // Anything else passes, and the token is as good as before.
+    if (error !== 'invalid_grant') throw new Error(error_description)
     // Disconnected by the user, or not used for a month: begin again.
     rmSync(TOKEN_FILE)
   }

@@ -14,7 +14,8 @@ import { base64url, random, utf8 } from './encoding.ts'
 import { openPopup, openStore, requirePage, type Store } from './page.ts'
 import { readReply, SvcError } from './replies.ts'
 
-const REQUEST_MAX_MS = 30_000
+/** Well under the half minute in which the gateway repeats the answer to a refresh that was lost. */
+const REQUEST_MAX_MS = 10_000
 const MARGIN_MAX_S = 30
 
 export type SvcOptions = {
@@ -54,9 +55,13 @@ export class Svc extends EventTarget {
     this.#channel.addEventListener('message', ({ data }) => {
       if (data?.used && data.used === this.#stored) this.#store.setItem(this.#name, data.next)
     })
-    // Another tab has signed out.
-    addEventListener('storage', ({ key, newValue }) => {
-      if (key === this.#name && newValue === null) this.#forget()
+    // Another tab has signed in or out; without a key, the store was emptied. This tab may hear of it late, when somebody has signed
+    // in again: it takes nothing away.
+    addEventListener('storage', ({ key, oldValue, newValue }) => {
+      const is_rotation = oldValue !== null && newValue !== null
+      if (key !== null && (key !== this.#name || is_rotation)) return
+      this.#access = undefined
+      this.#changed()
     })
   }
 
@@ -105,15 +110,17 @@ export class Svc extends EventTarget {
     if (new URL(request.url).origin !== this.#base) {
       throw new SvcError('other_origin', `The token is for ${this.#base} only.`)
     }
-    const send = async () => {
+    const send = async (token: string) => {
       const copy = request.clone()
-      copy.headers.set('authorization', `Bearer ${await this.token()}`)
+      copy.headers.set('authorization', `Bearer ${token}`)
       return await fetch(copy)
     }
-    const reply = await send()
+    const token = await this.token()
+    const reply = await send(token)
     if (reply.status !== 401) return reply
-    this.#access = undefined
-    return await send()
+    // Of many calls that were refused at once, the first has replaced it already.
+    if (this.#access?.token === token) this.#access = undefined
+    return await send(await this.token())
   }
 
   /** In credits, a million of which are a dollar. */

@@ -59,7 +59,7 @@ async function refreshOnce(
   const now = parts.clock.now()
   if (token.expires_at <= now) return 'refused'
   if (grant.dpop_jkt !== null) {
-    // Nothing else happens without the key: a thief must not be able to sign the user out either.
+    // Nothing else happens without the key: a copy that is tried out must not sign the user out.
     if (given.proof?.jkt !== grant.dpop_jkt) return 'refused'
     await useProof(tx, given.proof)
   }

@@ -4,16 +4,15 @@ import { findAccountOfEmail, findAccountOfId } from '../accounts/accounts.ts'
 import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
 import { closeSessions } from '../accounts/sessions.ts'
 import { changeOperator, resumeAccount, suspendAccount } from '../accounts/suspension.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { endBrowserGrants } from '../oauth/ending.ts'
+import type { GrantParts } from '../oauth/grants.ts'
+import type { Queryable, Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { InvalidationFeed } from '../platform/invalidation.ts'
-import type { Log } from '../platform/log.ts'
 import { isUuid } from '../platform/tokens.ts'
 import { type By, recordAct } from './acts.ts'
 import { type AccountView, readAccountView } from './store.ts'
 
-export type OperatorParts = { db: Db; feed: InvalidationFeed; clock: Clock; log: Log }
+export type OperatorParts = GrantParts
 
 export async function showAccount(
   { db, clock }: Pick<OperatorParts, 'db' | 'clock'>,
@@ -43,12 +42,13 @@ export async function resume(parts: OperatorParts, account: string, by: By): Pro
   )
 }
 
-/** Answers how many there were. */
+/** And what apps in browsers were allowed, as when somebody signs out everywhere. Answers how many sessions there were. */
 export async function endSessions(parts: OperatorParts, account: string, by: By): Promise<number> {
   const act = { ...by, act: 'account end-sessions', account }
   let sessions = 0
   await actOnAccount(parts, act, async (tx, account_id) => {
     sessions = await closeSessions(parts.feed, tx, { account_id, except_id: null })
+    await endBrowserGrants(parts, tx, account_id)
     const at = parts.clock.now()
     const details = { because: 'an operator ended them', sessions }
     await recordSecurityEvent(parts, tx, { account_id, kind: 'sessions_ended', at, details })

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as oauth from 'oauth4webapi'
+import { endSessions } from '../../src/operators/accounts.ts'
 import { createApp, PASSWORD } from '../support/app.ts'
 import { ProofKey } from '../support/dpop.ts'
 import { consentAt, createListeningApp } from '../support/listening-app.ts'
@@ -15,6 +16,7 @@ import {
   csrfOf,
   makePkce,
   obtainCode,
+  type Person,
   type PublicApp,
   postForm,
   postToken,
@@ -377,26 +379,30 @@ for (const kind of KINDS) {
   })
 }
 
-test('a new password, or signing out everywhere, ends what runs in browsers and nothing else', async () => {
+test('a new password, or signing out everywhere by the user or an operator, ends what runs in browsers and nothing else', async () => {
   const browser = await make('browser')
   const native = await make('native')
   const server = await createOAuthApp(service, developer)
   const acts = [
-    (bearer: Record<string, string>) =>
-      service.request({ method: 'DELETE', url: '/account/sessions', headers: bearer }),
-    (bearer: Record<string, string>) =>
-      service.post(
+    async ({ bearer }: Person) =>
+      await service.request({ method: 'DELETE', url: '/account/sessions', headers: bearer }),
+    async ({ bearer }: Person) =>
+      await service.post(
         '/auth/change-password',
         { current_password: PASSWORD, new_password: 'correct horse batteries' },
         bearer,
       ),
+    async ({ email }: Person) => {
+      await endSessions(service.parts, email, { who: 'otto', reason: 'asked by mail' })
+      return { statusCode: 200, body: '' }
+    },
   ]
   for (const act of acts) {
     const person = await service.register()
     const of = async (app: PublicApp) =>
       await connect(service, { app, user: person, visitor: await signIn(service, person) })
     const [ended, ...kept] = [await of(browser), await of(native), await of(server)]
-    const reply = await act(person.bearer)
+    const reply = await act(person)
     assert.equal(reply.statusCode, 200, reply.body)
     assert.equal(await statusOf(ended?.access_token ?? ''), 401)
     for (const { access_token } of kept) assert.equal(await statusOf(access_token), 200)

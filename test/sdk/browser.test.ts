@@ -9,6 +9,8 @@ import { ask, openSdkStage, pass, type SdkStage, signInByPopup } from './support
 
 const skip = skipWithout('chromium')
 const TEN_MINUTES_MS = 600_000
+/** How long the answer to a refresh is given again. */
+const REPEATED_MS = 30_000
 const CHAT = `({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(
   { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello.' }] }) })`
 
@@ -144,6 +146,87 @@ test('two tabs that share a refresh token use it once each, and never twice', {
 
   await ask(second, 'svc.signOut()')
   await first.getByText('signed out').waitFor()
+  await signInByPopup(second)
+  await first.getByText('signed in', { exact: true }).waitFor()
+  // A tab that slept hears of the signing out only now.
+  const [name] = await ask<string[]>(first, 'Object.keys(localStorage)')
+  const late = `{ key: ${JSON.stringify(name)}, oldValue: 'old', newValue: null }`
+  await ask(first, `void dispatchEvent(new StorageEvent('storage', ${late}))`)
+  assert.equal(await ask(second, 'svc.signedIn'), true, 'nobody is signed out by it')
+  await ask(second, 'localStorage.clear()')
+  await first.getByText('signed out').waitFor()
+  await context.close()
+})
+
+test('calls that are refused at once share one new token', { skip }, async () => {
+  const stage = await openStage()
+  const context = await stage.visit(await stage.register())
+  const page = await openPage(context, `${stage.pages}/plain`)
+  await signInByPopup(page)
+  // An access token ends alone: the page does not know of it yet.
+  const form = `new URLSearchParams({ client_id: '${stage.client_id}', token })`
+  await ask(
+    page,
+    `svc.token().then((token) => fetch('${stage.address}/oauth/revoke', { method: 'POST', body: ${form} }))
+      .then(({ status }) => status)`,
+  )
+  const tokens = watchTokens(context)
+  // The other refusals come when the first call has its new token.
+  const renewed = Promise.withResolvers<void>()
+  await page.exposeFunction('renew', () => renewed.resolve())
+  await page.route('**/v1/balance?*', async (route) => {
+    const reply = await route.fetch()
+    if (reply.status() === 401 && !route.request().url().endsWith('?0')) await renewed.promise
+    await route.fulfill({ response: reply })
+  })
+  const call = `async (place) => { const { status } = await svc.fetch('/v1/balance?' + place)
+    await renew()
+    return status }`
+  assert.deepEqual(await ask(page, `Promise.all([0, 1, 2, 3].map(${call}))`), [200, 200, 200, 200])
+  assert.deepEqual(tokens, ['refresh_token 200'])
+  await context.close()
+})
+
+test('an answer that does not come is given up while the gateway would still repeat it', {
+  skip,
+}, async () => {
+  const stage = await openStage()
+  const context = await stage.visit(await stage.register())
+  const page = await openPage(context, `${stage.pages}/plain`)
+  await signInByPopup(page)
+  await pass(stage, context, TEN_MINUTES_MS)
+  const waits = `(() => { const waits = []; const timeout = AbortSignal.timeout
+    AbortSignal.timeout = (ms) => { waits.push(ms); return timeout.call(AbortSignal, ms) }
+    return svc.token().then(() => waits) })()`
+  const [wait_ms] = await ask<number[]>(page, waits)
+  assert.ok(wait_ms !== undefined && wait_ms <= REPEATED_MS / 2, `${wait_ms} ms`)
+  await context.close()
+})
+
+test('<svc-button> signs in and out without any script of the page, and tells it', {
+  skip,
+}, async () => {
+  const stage = await openStage()
+  const context = await stage.visit(await stage.register())
+  const page = await context.newPage()
+  await page.goto(`${stage.pages}/button`)
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const press = async (decision: string) => {
+    const opening = context.waitForEvent('page')
+    await button('Sign in here').click()
+    await (await opening).getByRole('button', { name: decision }).click()
+  }
+  await press('Deny')
+  await page.waitForFunction('heard.length > 1')
+  await press('Allow')
+  await button('Sign out').click()
+  await button('Sign in here').waitFor()
+  assert.deepEqual(await ask(page, 'heard'), [
+    ['svc-change', false, ''],
+    ['svc-error', false, 'access_denied'],
+    ['svc-change', true, ''],
+    ['svc-change', false, ''],
+  ])
   await context.close()
 })
 

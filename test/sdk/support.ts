@@ -35,6 +35,7 @@ export async function openSdkStage() {
   let client_id = ''
   const port = await serve((path, host) => {
     if (path === '/example') return { headers: {}, body: exampleFor(service.address, client_id) }
+    if (path === '/button') return { headers: {}, body: buttonFor(service.address, client_id) }
     if (path === '/host') return { headers: {}, body: frame(`http://localhost:${port}/plain`) }
     if (path === '/sandbox-host') {
       return { headers: {}, body: frame(`http://${host}/plain`, 'allow-scripts allow-popups') }
@@ -48,7 +49,9 @@ export async function openSdkStage() {
     {
       name: 'Poem Machine',
       client_type: 'browser',
-      redirect_uris: [...Object.keys(PAGES), '/example'].map((path) => `http://localhost${path}`),
+      redirect_uris: [...Object.keys(PAGES), '/example', '/button'].map(
+        (path) => `http://localhost${path}`,
+      ),
     },
     developer.bearer,
   )
@@ -113,6 +116,19 @@ function pageFor(gateway: string, client_id: string): string {
   await svc.handleRedirect().catch(fail)
   say()
 </script>`
+}
+
+/** No script of its own but a listener: the element does the rest. */
+function buttonFor(gateway: string, client_id: string): string {
+  return `<!doctype html><title>app</title><link rel="icon" href="data:,">
+<script>
+  globalThis.heard = []
+  for (const name of ['svc-change', 'svc-error']) {
+    addEventListener(name, ({ type, target, detail }) => heard.push([type, target.svc.signedIn, detail?.code ?? '']))
+  }
+</script>
+<script type="module" src="${gateway}/sdk/svc.js"></script>
+<svc-button client_id="${client_id}" popup> Sign <b>in</b> here </svc-button>`
 }
 
 function exampleFor(gateway: string, client_id: string): string {

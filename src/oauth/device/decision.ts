@@ -30,7 +30,8 @@ export async function findOpenRequest(
   user_code: string,
   guesser: { account_id: string; ip: string },
 ): Promise<OpenRequest | undefined> {
-  const keys = [guesser.account_id, addressBucket(guesser.ip)]
+  // The address first: what its neighbours used up must not count for the account, which may go on elsewhere.
+  const keys = [addressBucket(guesser.ip), guesser.account_id]
   for (const key of keys) await parts.limits.require('user_code', key)
   const request = await findByUserCode(parts.db, digestUserCode(user_code))
   if (!request || !isUndecided(request, parts.clock.now())) return undefined
