@@ -171,6 +171,11 @@ describe('what would change the price', () => {
       assert.equal(reply.json().service_tier, 'default')
       assert.doesNotMatch(lastAsked(service), /ultrafast|prewarm|12h|daybreak|"turn"|"store":true/)
       assert.match(String(reply.headers['x-svc-ignored-fields']), /service_tier/)
+      for (const prompt_cache_options of [{ surge: true }, [[{ surge: true }]]]) {
+        const other = await me.post({ model: name, input: 'Hello', prompt_cache_options })
+        assert.equal(other.statusCode, 200, other.body)
+        assert.doesNotMatch(lastAsked(service), /surge|prompt_cache_options/)
+      }
     }
   })
 })
