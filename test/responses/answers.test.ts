@@ -209,6 +209,19 @@ test('an idempotent call is charged once, and its replay says the same', async (
   assert.deepEqual(again.json(), first)
 })
 
+test('an answer that the credits cut short says so, and again when it is replayed', async () => {
+  for (const name of [model, 'gpt-5-mini']) {
+    const limits = { spend_limit_credits: 600, spend_limit_period: 'day' }
+    const { key } = await service.createKey(me.bearer, limits)
+    const headers = { authorization: `Bearer ${key}`, 'idempotency-key': `short-${name}` }
+    const asked = { model: name, input: 'Talk. [[sandbox:tokens=3000]]', stream: true }
+    const first = await me.respond(asked, headers)
+    assert.equal(first.status, 'incomplete')
+    assert.match(first.svc.hint ?? '', /credits/)
+    assert.deepEqual(await me.respond(asked, headers), first)
+  }
+})
+
 test('a fault before the answer is OpenAI’s error, and one within it ends the stream in both ways', async () => {
   const error = await me.refusal({ model, input: 'Hello [[sandbox:500]]' }, 503)
   assert.equal(error.code, 'provider_unavailable')
