@@ -97,7 +97,7 @@ async function sendStream(
   client.start()
   const stopKeepAlive = client.keepAlive(KEEP_ALIVE_MS, () => writer.keepAlive())
   const present = (frames: readonly UpstreamFrame[]) =>
-    order.prepared.relays ? relay(writer, frames) : translate(writer, frames)
+    relaysStream(call, order) ? relay(writer, frames) : translate(writer, frames)
   await guarded(parts, { call, answer }, async () => {
     for (let read = await answer.read(); read; read = await answer.read()) {
       call.claim?.hear(read)
@@ -114,14 +114,22 @@ async function sendStream(
     const fault = svc instanceof ApiError ? svc : answer.fault
     const is_whole = svc !== undefined && !(svc instanceof ApiError)
     if (is_whole) await keepItems(parts, call, () => writer.items?.())
-    await call.claim?.keepStream(order.placed_at, { end: is_whole ? svc : fault, cut_usage })
+    const ended = parts.clock.now()
+    const { placed_at: created, credits_limit } = order
+    const times = { created, ended, credits_limit }
+    await call.claim?.keepStream(times, { end: is_whole ? svc : fault, cut_usage })
     await client.write(
-      is_whole ? end + writer.finish(svc) : describeFault(parts, call, { writer, fault }),
+      is_whole ? end + writer.finish(svc, ended) : describeFault(parts, call, { writer, fault }),
     )
   } finally {
     // Whatever goes wrong with its last words, a stream that has begun ends.
     client.end()
   }
+}
+
+/** A stream is kept as neutral events, so the ids of one that may be told again are ours. */
+function relaysStream({ claim, dialect }: ChatCall, { prepared }: Order): boolean {
+  return prepared.relays && !(claim && dialect.has_lasting_ids)
 }
 
 /** Once the stream has begun, a mistake of ours ends it as one of the provider's does: nobody would see it thrown. */

@@ -171,6 +171,11 @@ describe('what would change the price', () => {
       assert.equal(reply.json().service_tier, 'default')
       assert.doesNotMatch(lastAsked(service), /ultrafast|prewarm|12h|daybreak|"turn"|"store":true/)
       assert.match(String(reply.headers['x-svc-ignored-fields']), /service_tier/)
+      for (const prompt_cache_options of [{ surge: true }, [[{ surge: true }]]]) {
+        const other = await me.post({ model: name, input: 'Hello', prompt_cache_options })
+        assert.equal(other.statusCode, 200, other.body)
+        assert.doesNotMatch(lastAsked(service), /surge|prompt_cache_options/)
+      }
     }
   })
 })
@@ -202,6 +207,19 @@ test('an idempotent call is charged once, and its replay says the same', async (
   const again = await me.post({ model, input: 'Hello' }, { headers })
   assert.equal(again.headers['idempotent-replayed'], 'true')
   assert.deepEqual(again.json(), first)
+})
+
+test('an answer that the credits cut short says so, and again when it is replayed', async () => {
+  for (const name of [model, 'gpt-5-mini']) {
+    const limits = { spend_limit_credits: 600, spend_limit_period: 'day' }
+    const { key } = await service.createKey(me.bearer, limits)
+    const headers = { authorization: `Bearer ${key}`, 'idempotency-key': `short-${name}` }
+    const asked = { model: name, input: 'Talk. [[sandbox:tokens=3000]]', stream: true }
+    const first = await me.respond(asked, headers)
+    assert.equal(first.status, 'incomplete')
+    assert.match(first.svc.hint ?? '', /credits/)
+    assert.deepEqual(await me.respond(asked, headers), first)
+  }
 })
 
 test('a fault before the answer is OpenAI’s error, and one within it ends the stream in both ways', async () => {

@@ -107,14 +107,16 @@ describe('a second turn by reference', () => {
   })
 
   test('of a call with a key says the same ids again when it is replayed', async () => {
-    for (const stream of [true, false]) {
-      const headers = { 'idempotency-key': `twice-${stream}` }
-      const body = { model, input: 'Hello', stream }
-      const first = await me.respond(body, headers)
-      const again = await me.respond(body, headers)
-      assert.equal(again.id, first.id)
-      assert.deepEqual(again.output, first.output)
-      await me.respond({ model, input: [...refer(again.output), say('Go on')] })
+    for (const name of [model, 'gpt-5-mini']) {
+      for (const stream of [true, false]) {
+        const headers = { 'idempotency-key': `twice-${name}-${stream}` }
+        const body = { model: name, input: 'Hello', stream }
+        const first = await me.respond(body, headers)
+        service.clock.advance(5_000)
+        const again = await me.respond(body, headers)
+        assert.deepEqual(again, first)
+        await me.respond({ model: name, input: [...refer(again.output), say('Go on')] })
+      }
     }
   })
 })

@@ -28,7 +28,7 @@ export type Response = {
   tools: unknown[]
   store: boolean
   usage: { input_tokens: number; output_tokens: number }
-  svc: { credits_used: number; balance_before: number; balance_after: number }
+  svc: { credits_used: number; balance_before: number; balance_after: number; hint?: string }
 }
 
 export type Refused = { code: string; message: string; hint?: string; param?: string }

@@ -73,6 +73,8 @@ export type ProviderFrame = {
 
 export interface Dialect {
   readonly name: ClientDialect
+  /** Whether clients refer to the ids of an answer later: one that is told again must have the same ones. */
+  readonly has_lasting_ids?: true
   /** What becomes of each field that a client sends. */
   readonly fields: FieldTable
   /** Throws ApiError('bad_request') with a message that names the field, and nothing else. */
@@ -97,8 +99,8 @@ export interface DialectStream {
   reachLimit(usage: Usage): string
   /** As those of a whole answer. After the last event and `reachLimit`, before `finish`. */
   items?(): readonly OutputItem[]
-  /** After settlement: everything that ends the stream. */
-  finish(svc: SvcNumbers): string
+  /** After settlement: everything that ends the stream. `ended`: when that was, if not now. */
+  finish(svc: SvcNumbers, ended?: Date): string
   /** An error after HTTP 200. `body` is the rendered envelope; nothing may follow it. */
   fail(body: string): string
   /** While the provider is silent. */

@@ -47,15 +47,16 @@ export async function embedTexts(
   wanted: EmbeddingsWanted,
   client: Pick<EventStream, 'onLeave'>,
 ): Promise<Embedded> {
-  const { model, inputs, ignored } = wanted
-  const most = embeddedTokens(inputs, model, 'safe')
+  const { model, inputs, ignored, embedder } = wanted
+  const most = embeddedTokens(inputs, model, 'safe', embedder.inputs_max)
   const hold = await holdInput(parts, call, { model, least: most, most })
   const lifetime = beginLifetime(parts, call, client)
   const use = { model, hold, ignored, started_at: performance.now() }
   const asked: EmbeddingInput[] = []
   try {
     const answer = await ask(wanted, lifetime, asked).catch(async (error: unknown) => {
-      const guessed = { ...use, ...countOf(embeddedTokens(asked, model, 'close'), asked) }
+      const tokens = embeddedTokens(asked, model, 'close', embedder.inputs_max)
+      const guessed = { ...use, ...countOf(tokens, asked) }
       throw await concludeFailed(parts, call, { use: guessed, lifetime, error })
     })
     const { vectors, tokens, estimated, provider_request_id } = answer

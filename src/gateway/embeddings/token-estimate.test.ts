@@ -26,6 +26,13 @@ test('a text counts for no more than the model reads of it, and a request for no
   assert.equal(embeddedTokens(Array(40).fill(long), openai, 'safe'), 300_000)
 })
 
+test('texts that are asked for in several requests count for as much as all of those take', () => {
+  const limited = { ...google, max_request_tokens: 20_000 }
+  const long = 'many words '.repeat(5_000)
+  assert.equal(embeddedTokens(Array(100).fill(long), limited, 'safe', 100), 20_000)
+  assert.equal(embeddedTokens(Array(250).fill(long), limited, 'safe', 100), 60_000)
+})
+
 test('token ids are counted, not estimated', () => {
   for (const accuracy of ['safe', 'close'] as const) {
     assert.equal(embeddedTokens([[1, 2], [3]], openai, accuracy), 3)

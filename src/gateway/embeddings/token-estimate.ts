@@ -12,14 +12,17 @@ const TOKENS_PER_TEXT: Record<Accuracy, number> = { safe: 2, close: 0 }
 /** OpenAI's embedding models have the vocabulary of GPT-4; Google's is as large as o200k, and counts a tenth more. */
 const GOOGLE_PERCENT = 110
 
+/** `inputs_max`: how many of them the provider is sent at once, where that is not all. */
 export function embeddedTokens(
   inputs: readonly EmbeddingInput[],
   model: EmbeddingModel,
   accuracy: Accuracy,
+  inputs_max = Number.POSITIVE_INFINITY,
 ): number {
   let tokens = 0
   for (const input of inputs) tokens += tokensOf(input, model, accuracy)
-  return Math.min(tokens, model.max_request_tokens ?? tokens)
+  const requests = Math.max(1, Math.ceil(inputs.length / inputs_max))
+  return Math.min(tokens, requests * (model.max_request_tokens ?? tokens))
 }
 
 function tokensOf(input: EmbeddingInput, model: EmbeddingModel, accuracy: Accuracy): number {

@@ -8,7 +8,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Usage } from '../dialects/chat-types.ts'
 import type { SvcNumbers } from '../dialects/dialect.ts'
 import type { UpstreamFrame } from '../upstreams/contract.ts'
-import { type KeptResult, RESULT_MAX_BYTES, toColumns } from './kept-result.ts'
+import { type KeptResult, RESULT_MAX_BYTES, type StreamFrame, toColumns } from './kept-result.ts'
 import type { Shares } from './shares.ts'
 import { type CallRow, DELETE_CLAIM, KEEP_RESULT } from './store.ts'
 import { StreamRecord } from './stream-record.ts'
@@ -85,13 +85,15 @@ export class Claim {
 
   /** The end of a stream that has begun. `cut_usage`: where the credits ended it. */
   async keepStream(
-    created: Date,
+    frame: StreamFrame,
     { end, cut_usage }: { end: SvcNumbers | ApiError | undefined; cut_usage: Usage | undefined },
   ): Promise<void> {
     if (this.#charge !== 'made' || end === undefined) return await this.fail(end)
     if (cut_usage) this.#record.reachLimit(cut_usage)
     const events = this.#record.read()
-    if (events) await this.keep({ form: 'stream', created, events, end: toldAgain(end) })
+    const credits_limit = frame.credits_limit || cut_usage !== undefined
+    const kept = { ...frame, credits_limit, end: toldAgain(end) }
+    if (events) await this.keep({ form: 'stream', ...kept, events })
     else await this.drop()
   }
 

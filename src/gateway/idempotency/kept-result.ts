@@ -16,9 +16,16 @@ export type KeptBody = {
   svc: SvcNumbers | undefined
 }
 
-export type KeptStream = {
-  form: 'stream'
+/** What a stream says beside its events. */
+export type StreamFrame = {
   created: Date
+  ended: Date
+  /** Whether what the payer has set the limit of the answer. */
+  credits_limit: boolean
+}
+
+export type KeptStream = StreamFrame & {
+  form: 'stream'
   events: readonly ChatEvent[]
   /** The numbers of a whole answer, or what ended the others. */
   end: SvcNumbers | ApiError
@@ -33,6 +40,8 @@ type ToldFault = { code: ErrorCode } & Omit<ApiErrorOptions, 'cause' | 'detail'>
 export type ResultHead = {
   content_type?: string
   created?: string
+  ended?: string
+  credits_limit?: true
   svc?: ToldNumbers
   fault?: ToldFault
 }
@@ -47,9 +56,13 @@ export function toColumns(result: KeptResult): ResultColumns {
       return { form, head: { content_type, ...tellEnd(svc) }, events: null, body }
     }
     case 'stream': {
-      const { form, created, events, end } = result
-      const head = { created: created.toISOString(), ...tellEnd(end) }
-      return { form, head, events: [...events], body: null }
+      const { form, events, end } = result
+      return {
+        form,
+        head: { ...tellFrame(result), ...tellEnd(end) },
+        events: [...events],
+        body: null,
+      }
     }
     case 'error':
       return { ...none, form: 'error', head: tellEnd(result.error) }
@@ -58,15 +71,31 @@ export function toColumns(result: KeptResult): ResultColumns {
 
 /** Undefined: it was too large to be kept. */
 export function fromColumns({ form, head, events, body }: ResultColumns): KeptResult | undefined {
-  const { content_type = 'application/octet-stream', created, svc, fault } = head ?? {}
+  const { content_type = 'application/octet-stream', svc, fault } = head ?? {}
   if (form === 'body' && body) {
     return { form, content_type, body, svc: svc && readNumbers(svc) }
   }
   const end = fault ? readFault(fault) : svc && readNumbers(svc)
-  if (form === 'stream' && events && created !== undefined && end) {
-    return { form, created: new Date(created), events, end }
-  }
+  const frame = head && readFrame(head)
+  if (form === 'stream' && events && frame && end) return { form, ...frame, events, end }
   return form === 'error' && fault ? { form, error: readFault(fault) } : undefined
+}
+
+function tellFrame({ created, ended, credits_limit }: StreamFrame): ResultHead {
+  return {
+    created: created.toISOString(),
+    ended: ended.toISOString(),
+    ...(credits_limit && { credits_limit }),
+  }
+}
+
+function readFrame({ created, ended = created, credits_limit }: ResultHead) {
+  if (created === undefined || ended === undefined) return undefined
+  return {
+    created: new Date(created),
+    ended: new Date(ended),
+    credits_limit: credits_limit === true,
+  }
 }
 
 function tellEnd(end: SvcNumbers | ApiError | undefined): ResultHead {

@@ -13,7 +13,7 @@ import type { KeptResult, KeptStream } from './kept-result.ts'
 
 export type StreamTerms = {
   dialect: Dialect
-  options: Omit<StreamOptions, 'created'>
+  options: Omit<StreamOptions, 'created' | 'credits_limit'>
   request_id: string
   public_url: string
 }
@@ -43,12 +43,13 @@ export function replayBody(
   return reply.type(result.content_type).send(result.body)
 }
 
-function writeStream({ created, events, end }: KeptStream, terms: StreamTerms): string {
+function writeStream(kept: KeptStream, terms: StreamTerms): string {
+  const { created, ended, credits_limit, events, end } = kept
   const { dialect, options, request_id, public_url } = terms
-  const writer = dialect.openStream({ ...options, created })
+  const writer = dialect.openStream({ ...options, created, credits_limit })
   let text = ''
   for (const event of events) text += writer.write(event)
-  if (!(end instanceof ApiError)) return text + writer.finish(end)
+  if (!(end instanceof ApiError)) return text + writer.finish(end, ended)
   const errors = ERROR_DIALECTS[dialect.name]
   return text + writer.fail(renderError(end, { dialect: errors, request_id, public_url }))
 }

@@ -10,6 +10,7 @@ import { type ReplyParts, ResponsesStream } from './stream.ts'
 export function createResponsesDialect(parts: ResponsesParts & ReplyParts): Dialect {
   return {
     name: 'responses',
+    has_lasting_ids: true,
     fields: RESPONSES_FIELDS,
     parse: (body) => parseResponsesRequest(parts, body),
     formatReply: (answer) => formatResponsesReply(answer, parts),

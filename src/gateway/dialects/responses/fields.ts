@@ -152,5 +152,7 @@ export const RESPONSES_FIELDS = fieldTable(
     'tools[]': 'type name description parameters tools',
     text: 'format',
     'text.format': 'type name description schema',
+    reasoning: 'effort',
+    prompt_cache_options: 'mode',
   },
 )

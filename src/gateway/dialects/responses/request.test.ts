@@ -386,14 +386,24 @@ describe('settings', () => {
   })
 
   test('OpenAI’s cache is keyed, and never at another price', () => {
-    const prompt_cache_options = { mode: 'explicit', prewarm: true, ttl: '12h' }
+    const prompt_cache_options = { mode: 'explicit', prewarm: true, ttl: '12h', region: 'far' }
     const body = { prompt_cache_key: 'k', prompt_cache_options }
     const { relayed, ignored } = judgeFields(RESPONSES_FIELDS, body, MODELS.gpt4o)
     assert.deepEqual(relayed, {
       prompt_cache_key: 'k',
       prompt_cache_options: { mode: 'explicit' },
     })
-    assert.deepEqual(ignored, ['prompt_cache_options.prewarm', 'prompt_cache_options.ttl'])
+    assert.deepEqual(ignored, [
+      'prompt_cache_options.prewarm',
+      'prompt_cache_options.ttl',
+      'prompt_cache_options.region',
+    ])
+  })
+
+  test('what nobody knows is named inside other fields, too', () => {
+    const body = { reasoning: { effort: 'low', patience: 3 }, text: { tone: 'warm' } }
+    const { ignored } = judgeFields(RESPONSES_FIELDS, body, MODELS.sonnet)
+    assert.deepEqual(ignored, ['reasoning.patience', 'text.tone'])
   })
 })
 

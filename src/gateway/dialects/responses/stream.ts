@@ -100,16 +100,16 @@ export class ResponsesStream implements DialectStream {
     return this.#output.presentSealed()
   }
 
-  finish(svc: SvcNumbers): string {
+  finish(svc: SvcNumbers, ended?: Date): string {
     if (this.#relayed) return this.#relayed.finish(svc)
-    const response = this.respond(svc)
+    const response = this.respond(svc, ended)
     return this.#closing + this.#writeResponse(response.status, JSON.stringify(response))
   }
 
   /** The whole response, as `finish` ends with it. */
-  respond(svc: SvcNumbers) {
+  respond(svc: SvcNumbers, ended = this.#clock.now()) {
     this.#endOutput()
-    return this.#present(this.#end(svc))
+    return this.#present(this.#end(svc, ended))
   }
 
   fail(body: string): string {
@@ -142,10 +142,10 @@ export class ResponsesStream implements DialectStream {
     this.#closing += this.#start() + this.#output.close(status)
   }
 
-  #end(svc: SvcNumbers): ResponseState {
+  #end(svc: SvcNumbers, completed: Date): ResponseState {
     const usage = this.#usage
     const reason = incompleteReason(this.#stop)
-    if (!reason) return { status: 'completed', completed: this.#clock.now(), usage, svc }
+    if (!reason) return { status: 'completed', completed, usage, svc }
     const out_of_credits = this.#out_of_credits && this.#stop === 'length'
     return { status: 'incomplete', reason, usage, svc: { ...svc, out_of_credits } }
   }

@@ -103,12 +103,11 @@ function checkReferences(message: JsonRecord): void {
 
 function translateBody(asked: Asked, names: ToolNames): JsonRecord {
   const { request, model } = asked
-  // The same words in OpenAI's other format.
-  const { prompt_cache_key, prompt_cache_retention, prompt_cache_options } = asked.relayed
   const { seed, verbosity } = request
   return {
     messages: translateMessages(asked, names),
-    ...given({ prompt_cache_key, prompt_cache_retention, prompt_cache_options }),
+    // The same words in OpenAI's other format.
+    ...cacheFields(asked.relayed),
     ...(request.n > 1 && { n: request.n }),
     ...(reasons(model) ? given({ verbosity, seed }) : samplingFields(asked)),
     ...toolFields(asked, names),
