@@ -42,7 +42,13 @@ type Models = {
 type Health = {
   backlog: { webhooks: number; pending: number; due: number }
   waiting: { webhook_id: string; developer_email: string; pending: number; due: number }[]
-  failing: { webhook_id: string; developer_email: string; failed: number; failed_events: number; delivered: number }[]
+  failing: {
+    webhook_id: string
+    developer_email: string
+    failed: number
+    failed_events: number
+    delivered: number
+  }[]
 }
 
 const CHAT = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Say hello.' }] }
