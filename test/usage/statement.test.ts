@@ -84,7 +84,7 @@ test('any kind and any dates give the movements that a filter of the whole gives
             (!to || timeOf(seq) < to),
         )
         const filters = { ...(kind && { kind }), ...(from && { from }), ...(to && { to }) }
-        assert.deepEqual(await readAll(filters), wanted.reverse())
+        assert.deepEqual(await readAll(filters), wanted.toReversed())
       },
     ),
     { numRuns: 5 },
