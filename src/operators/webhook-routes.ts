@@ -170,12 +170,15 @@ type Names = {
 
 /** Operators know people by their addresses and webhooks by their outside names. */
 async function readNames(
-  { db, webhookName }: WebhookActParts,
+  parts: WebhookActParts,
   rows: readonly { developer_id: string | null }[],
 ): Promise<Names> {
   const ids = rows.flatMap(({ developer_id }) => developer_id ?? [])
-  const emails = await readEmails(db, [...new Set(ids)])
-  return { webhookName, emailOf: (id) => (id === null ? null : (emails.get(id) ?? null)) }
+  const emails = await readEmails(parts.db, [...new Set(ids)])
+  return {
+    webhookName: (id) => parts.webhookName(id),
+    emailOf: (id) => (id === null ? null : (emails.get(id) ?? null)),
+  }
 }
 
 function presentWaiting(names: Names, { pending, due, next_due_at, ...row }: BacklogRow) {

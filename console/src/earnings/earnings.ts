@@ -5,7 +5,7 @@ import { api, ask } from '../api.ts'
 import type { paths } from '../api-types.ts'
 import { colorAt, OTHER_COLOR } from '../model-colors.ts'
 import { queries, useList } from '../queries.ts'
-import type { Series } from '../ui/chart.tsx'
+import { nameDay, type Series } from '../ui/chart.tsx'
 
 export type Earnings =
   paths['/developers/earnings']['get']['responses'][200]['content']['application/json']
@@ -132,7 +132,11 @@ export function readSeries(
     })
   }
   const shown = [...series.values()].toSorted((one, other) => other.total - one.total)
-  return { steps, series: shown, total: shown.reduce((sum, row) => sum + row.total, 0) }
+  return {
+    steps: steps.map(nameDay),
+    series: shown,
+    total: shown.reduce((sum, row) => sum + row.total, 0),
+  }
 }
 
 /** No client id: they have a prefix. */

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { api, ask } from '../api.ts'
 import type { paths } from '../api-types.ts'
 import { colorOfModel, OTHER_COLOR } from '../model-colors.ts'
-import type { Series } from '../ui/chart.tsx'
+import { nameDay, type Series } from '../ui/chart.tsx'
 
 export type Account = paths['/account']['get']['responses'][200]['content']['application/json']
 export type Summary =
@@ -132,15 +132,6 @@ function sum(values: readonly number[]): number {
 
 function dayOf(time: string): string {
   return new Date(time).toISOString().slice(0, 'YYYY-MM-DD'.length)
-}
-
-/** "Nov 16". */
-export function nameDay(time: string): string {
-  return new Date(time).toLocaleDateString('en-US', {
-    month: 'short',
-    day: 'numeric',
-    timeZone: 'UTC',
-  })
 }
 
 /** How many days the balance lasts at the pace of the last week; of a younger account, at that of its life. */

@@ -38,8 +38,8 @@ export function PriceCard({ model, most }: { model: Model; most: number | undefi
       </dl>
       {model.deprecated && model.retires_on !== null && (
         <p className="field-hint">
-          Its provider shuts it down on <Time at={model.retires_on} as="day" />. Answered by{' '}
-          {model.served_by}.
+          Its provider shuts it down on <Time at={model.retires_on} as="day" />.
+          {model.served_by !== model.id && ` Answered by ${model.served_by}.`}
         </p>
       )}
     </section>

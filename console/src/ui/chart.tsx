@@ -217,3 +217,12 @@ function useWidth(box: { readonly current: HTMLElement | null }): number {
   }, [box])
   return width
 }
+
+/** "Nov 16", of a day in UTC: what a step of a chart is called. */
+export function nameDay(time: string): string {
+  return new Date(time).toLocaleDateString('en-US', {
+    month: 'short',
+    day: 'numeric',
+    timeZone: 'UTC',
+  })
+}

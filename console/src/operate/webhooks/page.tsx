@@ -84,8 +84,8 @@ function Backlog({ backlog }: Pick<Health, 'backlog'>) {
   return (
     <Figures
       figures={[
-        { label: 'Deliveries to send now', value: formatCount(backlog.pending), note: more },
-        { label: 'Of them due', value: formatCount(backlog.due), note: more },
+        { label: 'Deliveries to send', value: formatCount(backlog.pending), note: more },
+        { label: 'Of them due now', value: formatCount(backlog.due), note: more },
         {
           label: 'Oldest due',
           value: <MaybeTime at={backlog.oldest_due_at} never="None" />,
