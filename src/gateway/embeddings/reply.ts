@@ -11,13 +11,17 @@ import type { Embedded } from './embed.ts'
 import type { Encoding } from './request.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+/** The vectors stay in memory until all are sent, and few who read slowly must not take the room of all others. */
+const SEND_LIMIT_MS = 180_000
 
 export type EmbeddingsReply = Embedded & { model: string; encoding: Encoding }
 
+type Receiver = { reply: FastifyReply; client: EventStream; limit_ms?: number }
+
 export async function sendEmbeddings(
-  call: InputCall,
+  call: Pick<InputCall, 'claim'>,
   answer: EmbeddingsReply,
-  { reply, client }: { reply: FastifyReply; client: EventStream },
+  { reply, client, limit_ms = SEND_LIMIT_MS }: Receiver,
 ): Promise<FastifyReply> {
   const body = joinUpTo(RESULT_MAX_BYTES, writePieces(answer))
   if (body !== undefined) {
@@ -26,8 +30,13 @@ export async function sendEmbeddings(
   }
   await call.claim?.drop()
   client.start(JSON_TYPE)
+  const ends_at = performance.now() + limit_ms
   for (const piece of writePieces(answer)) {
     if (client.left) break
+    if (performance.now() > ends_at) {
+      reply.raw.destroy()
+      break
+    }
     await client.write(piece)
   }
   client.end()
