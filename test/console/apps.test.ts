@@ -150,6 +150,8 @@ test('an app without a server is made without a secret, and its preview says wha
     ['Browser', 'http://localhost:5173/callback'],
     ['Program on', 'com.example.app:/callback'],
   ] as const) {
+    // The newest is listed first.
+    onStage().clock.advance(1_000)
     await open('/apps?create=true')
     await page.getByRole('radio', { name: new RegExp(kind) }).check()
     await page.getByRole('textbox', { name: 'Name' }).fill('Poem Machine')
