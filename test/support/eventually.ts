@@ -8,7 +8,7 @@ const STEP_MS = 5
 export async function eventually(
   what: string,
   check: () => boolean | Promise<boolean>,
-  within_ms = 5_000,
+  within_ms = 15_000,
 ): Promise<number> {
   const started = performance.now()
   for (;;) {
