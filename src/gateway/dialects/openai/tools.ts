@@ -46,9 +46,9 @@ export function parseTools(value: unknown): ToolDefinition[] {
   })
 }
 
-type Described = Omit<ToolDefinition, 'name' | 'cache'>
+export type DescribedTool = Omit<ToolDefinition, 'name' | 'cache'>
 
-function readFunction(definition: Fields, path: string): Described {
+export function readFunction(definition: Fields, path: string): DescribedTool {
   const strict = readOptionalBoolean(definition['strict'], `${path}.strict`)
   return {
     description: readOptionalText(definition['description'], `${path}.description`),
@@ -58,7 +58,7 @@ function readFunction(definition: Fields, path: string): Described {
 }
 
 /** A grammar is told to models that cannot be held to it. */
-function readFreeText(definition: Fields, path: string): Described {
+function readFreeText(definition: Fields, path: string): DescribedTool {
   const description = readOptionalText(definition['description'], `${path}.description`)
   const custom = customTool(description)
   const free_text = { parameters: FREE_TEXT, free_text: true, custom } as const

@@ -8,13 +8,19 @@ import {
   readChoice,
   readName,
   readObject,
-  readOptionalBoolean,
   readOptionalText,
   readText,
   refuse,
 } from '../body-fields.ts'
 import type { ToolDefinition } from '../chat-types.ts'
-import { customTool, FREE_TEXT, MAX_TOOLS, readParameters, tellGrammar } from '../openai/tools.ts'
+import {
+  customTool,
+  type DescribedTool,
+  FREE_TEXT,
+  MAX_TOOLS,
+  readFunction,
+  tellGrammar,
+} from '../openai/tools.ts'
 import type { ResponsesTerms } from './terms.ts'
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/
@@ -99,18 +105,7 @@ function addOwn(list: ToolList, given: Given & { kind: OfferedTool['kind'] }): v
   list.definitions.push({ name: upstream, ...read(tool, path) })
 }
 
-type Described = Omit<ToolDefinition, 'name'>
-
-function readFunction(tool: Fields, path: string): Described {
-  const strict = readOptionalBoolean(tool['strict'], `${path}.strict`)
-  return {
-    description: readOptionalText(tool['description'], `${path}.description`),
-    parameters: readParameters(tool['parameters'], `${path}.parameters`),
-    ...(strict !== undefined && { strict }),
-  }
-}
-
-function readFreeText(tool: Fields, path: string): Described {
+function readFreeText(tool: Fields, path: string): DescribedTool {
   const description = readOptionalText(tool['description'], `${path}.description`)
   const custom = customTool(description)
   const free_text = { parameters: FREE_TEXT, free_text: true, custom } as const
