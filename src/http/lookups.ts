@@ -1,7 +1,7 @@
 // Look-ups of credentials that are in no memory: each costs a query. An address whose credentials were nobody's too often is
 // refused before the next one; credentials that were good before are looked up whatever their neighbours do.
 
-import { LRUCache } from 'lru-cache'
+import { createLruCache } from '../platform/lru-cache.ts'
 import { digestKey } from '../platform/tokens.ts'
 import { addressBucket } from './address-bucket.ts'
 import type { RateLimits } from './rate-limit.ts'
@@ -13,9 +13,9 @@ const UNKNOWN_TTL_MS = 1_000
 
 export class Lookups {
   readonly #limits: RateLimits
-  readonly #good = new LRUCache<string, true>({ max: GOOD_MAX })
+  readonly #good = createLruCache<string, true>(GOOD_MAX)
   /** Nobody's a moment ago. Secrets are random: none becomes somebody's later. */
-  readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_MAX, ttl: UNKNOWN_TTL_MS })
+  readonly #unknown = createLruCache<string, true>(UNKNOWN_MAX, { ttl: UNKNOWN_TTL_MS })
 
   constructor(limits: RateLimits) {
     this.#limits = limits

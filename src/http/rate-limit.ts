@@ -2,13 +2,12 @@
 // Redis does not answer, this process counts alone until it does, and says so.
 
 import type { FastifyReply } from 'fastify'
-import { Redis } from 'ioredis'
-import { LRUCache } from 'lru-cache'
-import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { ApiError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
+import { createLruCache } from '../platform/lru-cache.ts'
 import { digestKey } from '../platform/tokens.ts'
 import type { Limit, LimitName, Limits } from './limits.ts'
+import { SharedCounters, type Window } from './shared-counters.ts'
 
 export { addressBucket } from './address-bucket.ts'
 export { type LimitName, type Limits, limitsFrom } from './limits.ts'
@@ -35,16 +34,11 @@ const COUNTERS_MAX = 200_000
 const KEY_LENGTH_MAX = 64
 /** How often counters whose window is over are forgotten. */
 const SWEEP_INTERVAL_MS = 30_000
-const REDIS_TIMEOUT_MS = 250
-/** After a failure Redis is left alone for this long, so that a hanging one does not slow every request. */
-const REDIS_PAUSE_MS = 1_000
-/** The library compares with a fixed number; our limits differ by caller, so we compare ourselves. */
-const LIBRARY_POINTS = Number.MAX_SAFE_INTEGER
 
 export class RateLimits {
   readonly #limits: Limits
   readonly #events: RateLimitEvents
-  readonly #local = new LRUCache<string, Window>({ max: COUNTERS_MAX })
+  readonly #local = createLruCache<string, Window>(COUNTERS_MAX)
   readonly #shared: SharedCounters | undefined
   readonly #sweeper: NodeJS.Timeout
 
@@ -57,7 +51,8 @@ export class RateLimits {
     this.#limits = options.limits
     this.#events = options.events
     if (options.redis_url !== undefined) {
-      this.#shared = new SharedCounters(options.redis_url, options.limits, options)
+      const { limits, log, events, redis_url: url } = options
+      this.#shared = new SharedCounters({ url, limits, log, onShared: events.onShared })
     }
     this.#sweeper = setInterval(() => this.forgetExpired(), SWEEP_INTERVAL_MS).unref()
   }
@@ -159,8 +154,6 @@ function boundedKey(key: string): string {
   return key.length <= KEY_LENGTH_MAX ? key : digestKey(key)
 }
 
-type Window = { count: number; ends_ms: number }
-
 function newWindow(limit: Limit, now_ms: number): Window {
   return { count: 0, ends_ms: now_ms + limit.window_s * 1000 }
 }
@@ -172,81 +165,6 @@ function toSlot(window: Window, max: number, now_ms: number): Slot {
     remaining: Math.max(0, max - window.count),
     reset_at_s: Math.ceil(window.ends_ms / 1000),
     retry_after_s: Math.max(1, Math.ceil((window.ends_ms - now_ms) / 1000)),
-  }
-}
-
-class SharedCounters {
-  readonly #redis: Redis
-  readonly #limiters: Map<LimitName, RateLimiterRedis>
-  readonly #events: RateLimitEvents
-  readonly #log: Log
-  #sharing: boolean | undefined
-  #pausedUntil = 0
-
-  constructor(url: string, limits: Limits, options: { events: RateLimitEvents; log: Log }) {
-    this.#events = options.events
-    this.#log = options.log
-    this.#redis = new Redis(url, {
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 1,
-      commandTimeout: REDIS_TIMEOUT_MS,
-      connectTimeout: 2_000,
-      retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
-    })
-    this.#redis.on('error', (error) => this.#report(false, error))
-    this.#redis.on('ready', () => this.#report(true))
-    this.#redis.on('close', () => this.#report(false))
-    const names = Object.keys(limits) as LimitName[]
-    this.#limiters = new Map(names.map((name) => [name, this.#limiter(name, limits[name])]))
-  }
-
-  get available(): boolean {
-    return this.#redis.status === 'ready' && performance.now() >= this.#pausedUntil
-  }
-
-  async count(name: LimitName, key: string): Promise<Window | undefined> {
-    try {
-      const result = await this.#limiters.get(name)?.consume(key)
-      if (!result) return undefined
-      this.#report(true)
-      return { count: result.consumedPoints, ends_ms: Date.now() + result.msBeforeNext }
-    } catch (error) {
-      this.#pausedUntil = performance.now() + REDIS_PAUSE_MS
-      this.#report(false, error)
-      return undefined
-    }
-  }
-
-  /** What cannot be given back ends with its window. */
-  async uncount(name: LimitName, key: string): Promise<void> {
-    await this.#limiters
-      .get(name)
-      ?.reward(key)
-      .catch(() => {})
-  }
-
-  async close(): Promise<void> {
-    this.#redis.removeAllListeners()
-    this.#redis.on('error', () => {})
-    this.#redis.disconnect()
-  }
-
-  #limiter(name: LimitName, limit: Limit): RateLimiterRedis {
-    return new RateLimiterRedis({
-      storeClient: this.#redis,
-      keyPrefix: `svc:limit:${name}`,
-      points: LIBRARY_POINTS,
-      duration: limit.window_s,
-    })
-  }
-
-  #report(sharing: boolean, error?: unknown): void {
-    if (this.#sharing === sharing) return
-    this.#sharing = sharing
-    this.#events.onShared(sharing)
-    if (sharing) this.#log.info('rate limits are shared through Redis')
-    else
-      this.#log.warn({ err: error }, 'Redis does not answer: this process counts rate limits alone')
   }
 }
 

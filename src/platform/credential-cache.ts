@@ -1,8 +1,9 @@
 // Answers "whose credential is this" from memory. Entries carry tags (`key:<id>`, `account:<id>`), and a
 // revocation names the tag. While revocations cannot be read, nothing is answered from here.
 
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import type { Forgetful } from './invalidation.ts'
+import { createLruCache } from './lru-cache.ts'
 
 export type Loaded<Value> = { value: Value; tags: readonly string[] }
 
@@ -26,7 +27,7 @@ export class CredentialCache<Value extends object> implements Forgetful {
   /** Look-ups by outcome, for the metrics. */
   readonly counts: Record<CacheOutcome, number> = { hit: 0, miss: 0, unknown: 0, bypass: 0 }
   readonly #entries: LRUCache<string, Loaded<Value>>
-  readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_MAX, ttl: UNKNOWN_TTL_MS })
+  readonly #unknown = createLruCache<string, true>(UNKNOWN_MAX, { ttl: UNKNOWN_TTL_MS })
   readonly #digestsByTag = new Map<string, Set<string>>()
   readonly #loading = new Map<string, Promise<Value | undefined>>()
   /** Raised by every revocation: an answer read before it may be stale and is not kept. */
@@ -34,8 +35,7 @@ export class CredentialCache<Value extends object> implements Forgetful {
 
   constructor(options: CredentialCacheOptions) {
     this.#options = options
-    this.#entries = new LRUCache({
-      max: ENTRIES_MAX,
+    this.#entries = createLruCache(ENTRIES_MAX, {
       ttl: TTL_MS,
       dispose: (entry, digest) => this.#untag(digest, entry.tags),
     })

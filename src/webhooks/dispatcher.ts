@@ -2,12 +2,12 @@
 // while they arrive and shrinks to one while they fail, so an endpoint that is dead or slow holds up nobody else.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import { eventName } from '../events/event-types.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Forgetful } from '../platform/invalidation.ts'
 import type { Log } from '../platform/log.ts'
+import { createLruCache } from '../platform/lru-cache.ts'
 import type { WebhookMetrics } from '../platform/metrics.ts'
 import { type SecretBox, SecretNotOpened } from '../platform/secret-box.ts'
 import { type AttemptResult, sendAttempt } from './attempt.ts'
@@ -66,9 +66,9 @@ export class Dispatcher implements Forgetful {
   readonly #options: DispatcherOptions
   /** Who has had no place for the longest time comes first. */
   readonly #lanes = new Map<string, Lane>()
-  readonly #secrets = new LRUCache<string, string>({ max: SECRETS_KEPT })
+  readonly #secrets = createLruCache<string, string>(SECRETS_KEPT)
   /** What was learned of webhooks that have nothing to send now. */
-  readonly #learned = new LRUCache<string, number>({ max: LEARNED_KEPT })
+  readonly #learned = createLruCache<string, number>(LEARNED_KEPT)
   #running = 0
   #failing = 0
   #stopped = false

@@ -1,8 +1,8 @@
 // How much each developer has kept. Read from the database now and then, and counted here in between: what other
 // processes add meanwhile may go over the bound, by as much as they add in that time.
 
-import { LRUCache } from 'lru-cache'
 import type { Db } from '../../platform/db.ts'
+import { createLruCache } from '../../platform/lru-cache.ts'
 import { SELECT_SHARE } from './store.ts'
 
 /** Of one developer, for all of their keys and users together. */
@@ -14,7 +14,7 @@ export type Share = { keys: number; bytes: number }
 
 export class Shares {
   readonly #db: Db
-  readonly #shares = new LRUCache<string, Share>({ max: DEVELOPERS_MAX, ttl: READ_EVERY_MS })
+  readonly #shares = createLruCache<string, Share>(DEVELOPERS_MAX, { ttl: READ_EVERY_MS })
   readonly max: Share
 
   constructor(db: Db, max: Share = SHARE_MAX) {
