@@ -22,9 +22,10 @@ import { responsesRoutes } from './gateway/responses-routes.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import { consoleRoutes } from './http/console-routes.ts'
 import { addCors } from './http/cors.ts'
-import { type Documentation, docsRoutes } from './http/docs-routes.ts'
+import { docsRoutes } from './http/docs-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildDocument, collectRoutes } from './http/openapi.ts'
+import type { OpenApiDocument } from './http/reference/document.ts'
 import { sdkRoutes } from './http/sdk-routes.ts'
 import { type App, addMethodNotAllowed, createHttpServer } from './http/server.ts'
 import { leakRoutes } from './keys/leak-routes.ts'
@@ -76,8 +77,8 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   const { config } = parts
   const public_url = config.PUBLIC_URL
   const { app, routes } = await openApp(parts, options)
-  const documentation: Documentation = { document: undefined }
-  docsRoutes(app, documentation, public_url)
+  let document: OpenApiDocument | undefined
+  docsRoutes(app, () => (document ??= buildDocument(app, routes, describeEvents())), public_url)
   sdkRoutes(app)
   consoleRoutes(app, { public_url, mode: config.SVC_MODE })
   const account_parts = accountParts(parts, options)
@@ -118,7 +119,6 @@ export async function buildApp(parts: Parts, options: AppOptions = {}): Promise<
   addMethodNotAllowed(app, routes)
 
   await app.ready()
-  documentation.document = buildDocument(app, routes, describeEvents())
   return app
 }
 

@@ -17,14 +17,16 @@ import type { App } from './server.ts'
 const EXAMPLE_REQUEST_ID = 'req_0b1e7c52a0f94f5f8d6a1c7f2f1f4a31'
 const CACHE_CONTROL = 'public, max-age=300'
 
-export type Documentation = { document: OpenApiDocument | undefined }
-
-/** `documentation` is filled when the last route is known; the pages are made at the first request. */
-export function docsRoutes(app: App, documentation: Documentation, public_url: string): void {
+/** The document and the pages are made at the first request, when the last route is known. */
+export function docsRoutes(
+  app: App,
+  makeDocument: () => OpenApiDocument,
+  public_url: string,
+): void {
   const page = { config: { access: 'public' }, schema: { hide: true } } as const
   const errorBody = exampleBody(public_url)
   const reference = once(() =>
-    renderReference(read(documentation), {
+    renderReference(makeDocument(), {
       base_url: public_url,
       errors: errorRows(),
       errorBody,
@@ -34,7 +36,7 @@ export function docsRoutes(app: App, documentation: Documentation, public_url: s
   const errors = once(() => renderErrors(errorRows(), { base_url: public_url, errorBody }))
   const style = once(() => pageStyle)
   const script = once(() => passkeyScript)
-  const document = once(() => JSON.stringify(read(documentation)))
+  const document = once(() => JSON.stringify(makeDocument()))
 
   // A person wants to see their account; a program that looks around finds the reference.
   app.get('/', page, (request, reply) =>
@@ -92,9 +94,4 @@ function exampleBody(public_url: string): ErrorBody {
     const context = { dialect, request_id: EXAMPLE_REQUEST_ID, public_url }
     return JSON.parse(renderError(new ApiError(known), context))
   }
-}
-
-function read(documentation: Documentation): OpenApiDocument {
-  if (!documentation.document) throw new Error('the document is asked for before it is made')
-  return documentation.document
 }

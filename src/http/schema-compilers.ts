@@ -20,11 +20,12 @@ export function addSchemaCompilers(app: App): void {
 
 // Bodies are taken as they are: a number where text is asked for is an error, not text. Query strings and
 // path parts are always text on the wire, so they are read as the type the schema asks for.
+const OPTIONS = { useDefaults: true, allErrors: false, strict: false }
+const strict = new Ajv({ ...OPTIONS, coerceTypes: false })
+const coercing = new Ajv({ ...OPTIONS, coerceTypes: true })
+for (const ajv of [strict, coercing]) addFormats.default(ajv)
+
 function addValidation(app: App): void {
-  const options = { useDefaults: true, allErrors: false, strict: false }
-  const strict = new Ajv({ ...options, coerceTypes: false })
-  const coercing = new Ajv({ ...options, coerceTypes: true })
-  for (const ajv of [strict, coercing]) addFormats.default(ajv)
   app.setValidatorCompiler<object>(({ schema, httpPart }) => {
     let read: ValidateFunction | undefined
     return (data: unknown) => {

@@ -43,13 +43,24 @@ function byVersion(one: string, other: string): number {
 function describe(read: readonly { name: string; content: Buffer }[], latest: string): SdkFile {
   const integrity = read.map(({ name, content }) => [name, integrityOf(content)])
   const text = JSON.stringify({ latest, integrity: Object.fromEntries(integrity) }, null, 2)
-  return { ...inAllForms(Buffer.from(text)), type: 'application/json', cache_control: FOR_NOW }
+  return inAllForms(Buffer.from(text), { type: 'application/json', cache_control: FOR_NOW })
 }
 
 function asScript(content: Buffer, cache_control: string): SdkFile {
-  return { ...inAllForms(content), type: 'text/javascript; charset=utf-8', cache_control }
+  return inAllForms(content, { type: 'text/javascript; charset=utf-8', cache_control })
 }
 
-function inAllForms(plain: Buffer) {
-  return { plain, gzip: gzipSync(plain, { level: 9 }), brotli: brotliCompressSync(plain) }
+/** Compressed when somebody asks: most processes never serve it, and it would be a twentieth of their start. */
+function inAllForms(plain: Buffer, about: Pick<SdkFile, 'type' | 'cache_control'>): SdkFile {
+  const made: { gzip?: Buffer; brotli?: Buffer } = {}
+  return {
+    ...about,
+    plain,
+    get gzip() {
+      return (made.gzip ??= gzipSync(plain, { level: 9 }))
+    },
+    get brotli() {
+      return (made.brotli ??= brotliCompressSync(plain))
+    },
+  }
 }
