@@ -2,7 +2,7 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 
 export type Mail = { to: string; subject: string; text: string; html: string }
 
@@ -14,6 +14,9 @@ export type Mailer = {
 
 const CONNECT_TIMEOUT_MS = 10_000
 const SOCKET_TIMEOUT_MS = 20_000
+
+/** Loaded with the first mail: most processes send none. */
+const library = () => import('nodemailer')
 
 export function createMailer(options: {
   smtp_url: string | undefined
@@ -35,20 +38,23 @@ function smtpMailer(url: string, from: string, timeout_ms?: number): Mailer {
     greetingTimeout: timeout_ms ?? CONNECT_TIMEOUT_MS,
     socketTimeout: timeout_ms ?? SOCKET_TIMEOUT_MS,
   }
-  const transport = createTransport(settings, { from })
+  let transport: Transporter | undefined
   return {
     async send(mail) {
+      const { createTransport } = await library()
+      transport ??= createTransport(settings, { from })
       await transport.sendMail({ ...mail, to: oneAddress(mail.to) })
       return {}
     },
-    close: () => transport.close(),
+    close: () => transport?.close(),
   }
 }
 
 function fileMailer(folder: string, from: string): Mailer {
-  const transport = createTransport({ streamTransport: true, buffer: true }, { from })
   return {
     async send(mail) {
+      const { createTransport } = await library()
+      const transport = createTransport({ streamTransport: true, buffer: true }, { from })
       const { message } = await transport.sendMail({ ...mail, to: oneAddress(mail.to) })
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const name = `${new Date().toISOString().replaceAll(':', '-')}-${Math.random().toString(36).slice(2, 8)}.eml`

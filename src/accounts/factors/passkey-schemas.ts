@@ -1,7 +1,7 @@
 // What a browser answers with a passkey, as `PublicKeyCredential.toJSON()` writes it; only what is read is named.
 
+import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
-import { Value } from 'typebox/value'
 
 function Bytes(max: number) {
   return Type.String({ minLength: 1, maxLength: max, pattern: '^[A-Za-z0-9_-]+$' })
@@ -31,15 +31,17 @@ export const Assertion = Type.Object({
   }),
 })
 
+const forms = new Ajv()
+
 /** As a form of ours carries them. Undefined: it is something else. */
 export function parseRegistration(text: string): Static<typeof Registration> | undefined {
   const given = parseJson(text)
-  return Value.Check(Registration, given) ? given : undefined
+  return forms.validate<Static<typeof Registration>>(Registration, given) ? given : undefined
 }
 
 export function parseAssertion(text: string): Static<typeof Assertion> | undefined {
   const given = parseJson(text)
-  return Value.Check(Assertion, given) ? given : undefined
+  return forms.validate<Static<typeof Assertion>>(Assertion, given) ? given : undefined
 }
 
 function parseJson(text: string): unknown {

@@ -3,12 +3,6 @@
 // alone, and must have asked its owner for a PIN or a finger.
 
 import { isIP } from 'node:net'
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server'
 import type { Static } from 'typebox'
 import type { Tx } from '../../platform/db.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -25,6 +19,9 @@ const TRANSPORTS_MAX = 8
 export type PasskeyPurpose = 'sign_in' | 'step_up'
 
 export type RelyingParty = { id: string; origin: string }
+
+/** Loaded when the first passkey is: 300 modules, a sixth of every start, for what few processes are asked. */
+const library = () => import('@simplewebauthn/server')
 
 /** Undefined where PUBLIC_URL has an IP address, which no passkey can be bound to. */
 export function relyingParty(public_url: string): RelyingParty | undefined {
@@ -46,6 +43,7 @@ export async function registrationOptions(
   party: RelyingParty,
   given: { challenge: string; account_id: string; email: string; known: readonly PasskeyRow[] },
 ) {
+  const { generateRegistrationOptions } = await library()
   return await generateRegistrationOptions({
     rpName: RP_NAME,
     rpID: party.id,
@@ -65,6 +63,7 @@ export async function requestOptions(
   party: RelyingParty,
   given: { challenge: string; purpose: PasskeyPurpose; known: readonly PasskeyRow[] },
 ) {
+  const { generateAuthenticationOptions } = await library()
   return await generateAuthenticationOptions({
     rpID: party.id,
     challenge: decode(given.challenge),
@@ -80,6 +79,7 @@ export async function readRegistration(
   challenge: string,
   response: Static<typeof Registration>,
 ): Promise<Omit<PasskeyRow, 'id'> | undefined> {
+  const { verifyRegistrationResponse } = await library()
   const verified = await unlessRefused(() =>
     verifyRegistrationResponse({
       response: { ...response, clientExtensionResults: {} },
@@ -116,6 +116,7 @@ export async function consumeAssertion(
   const passkeys = await listPasskeys(tx, given.account_id)
   const passkey = passkeys.find((known) => known.credential_id === response.id)
   if (!passkey || !party) return false
+  const { verifyAuthenticationResponse } = await library()
   const verified = await unlessRefused(() =>
     verifyAuthenticationResponse({
       response: { ...response, clientExtensionResults: {} },
