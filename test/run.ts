@@ -16,7 +16,7 @@ import { installSystemParts } from './support/system-parts.ts'
 import { startTestServer } from './support/test-server.ts'
 
 /** A third on two cores saves a minute of eighteen, and lets what waits for a process wait too long. */
-const CONCURRENCY = 2
+const CONCURRENCY = 3
 const FILES_OF_A_PROCESS = 8
 /** Up to here each has a process of its own, as when it is run by hand. */
 const FEW_FILES = 8

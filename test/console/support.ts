@@ -4,11 +4,12 @@
 
 import assert from 'node:assert/strict'
 import axe from 'axe-core'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
 import { EVENT_TYPE_NAMES } from '../../src/events/event-types.ts'
 import { setOperator } from '../../src/operators/accounts.ts'
 import type { TestApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
+import { eventually } from '../support/eventually.ts'
 import { createListeningApp } from '../support/listening-app.ts'
 import { createOAuthApp, type Person } from '../support/oauth.ts'
 
@@ -70,26 +71,48 @@ async function startVisit(
   return { page, context, complaints, calls, open }
 }
 
-/** Until the page has its heading and nothing loads any more. */
+/** Until the page has its heading, and two looks after each other find that nothing loads any more. */
 export async function settle(page: Page): Promise<void> {
-  await page.locator('main h1').first().waitFor()
-  await page.waitForLoadState('networkidle')
-  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+  // Looked for in every frame: a locator looks twice a second after a while.
+  await page.evaluate(UNTIL_HEADING)
+  const is_quiet = async () => {
+    await page.evaluate(TWO_FRAMES)
+    return !loading.get(page)?.size && !(await page.evaluate<boolean>(IS_BUSY))
+  }
+  await eventually('the page is quiet', async () => (await is_quiet()) && (await is_quiet()))
 }
+
+/** What each page has asked for and not got yet. */
+const loading = new WeakMap<Page, Set<Request>>()
+const UNTIL_HEADING = `new Promise((found, fail) => {
+  const ends = performance.now() + ${WAIT_MS}
+  const look = () => {
+    if (document.querySelector('main h1')?.checkVisibility()) found()
+    else if (performance.now() > ends) fail(new Error('the page has no heading'))
+    else requestAnimationFrame(look)
+  }
+  look()
+})`
+const IS_BUSY = `document.querySelector('[aria-busy="true"]') !== null`
 
 function listen(page: Page) {
   const complaints: string[] = []
   const calls: string[] = []
+  const unanswered = new Set<Request>()
+  loading.set(page, unanswered)
   page.on('console', (message) => {
     // Blocked by the policy of the page is an error here too.
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('requestfailed', (request) => {
+    unanswered.delete(request)
     const is_left = request.failure()?.errorText === 'net::ERR_ABORTED'
     if (!is_left) complaints.push(`${request.url()} failed`)
   })
+  page.on('requestfinished', (request) => void unanswered.delete(request))
   page.on('request', (request) => {
+    unanswered.add(request)
     if (request.resourceType() !== 'fetch') return
     calls.push(`${request.method()} ${new URL(request.url()).pathname}`)
   })
