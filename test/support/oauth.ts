@@ -16,7 +16,7 @@ export type OAuthApp = {
 
 /** One without a server has no secret. */
 export type PublicApp = Omit<OAuthApp, 'client_secret'>
-type AnyApp = PublicApp & { client_secret?: string }
+export type AnyApp = PublicApp & { client_secret?: string }
 
 export type TokenReply = {
   access_token: string
