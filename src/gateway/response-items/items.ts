@@ -1,4 +1,5 @@
-// Items of answers, kept for some days: a client may send `{type: 'item_reference', id}` in place of what a model said.
+// Items of answers, kept for some days: a client may send `{type: 'item_reference', id}` in place of what a model said, and
+// a thought without its content.
 // What somebody sent is never kept. Whether an id is another's, expired or invented makes no difference to who asks.
 
 import type { Clock } from '../../platform/clock.ts'
@@ -6,11 +7,11 @@ import type { Db } from '../../platform/db.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { digestSecret } from '../../platform/tokens.ts'
-import { refuse } from '../dialects/body-fields.ts'
+import { isObject, refuse } from '../dialects/body-fields.ts'
 import { dayOfItem } from '../dialects/responses/ids.ts'
 import { refuseReference } from '../dialects/responses/items.ts'
 import type { OutputItem } from '../dialects/responses/terms.ts'
-import { findReferences, replaceReferences } from './references.ts'
+import { findReferences, type Reference, replaceReferences } from './references.ts'
 import { type ItemOwner, openItem, sealItem } from './sealed-item.ts'
 import { INSERT_ITEMS, KEEP_PARTITIONS, SELECT_ITEMS } from './store.ts'
 
@@ -63,18 +64,16 @@ export class ResponseItems {
 
   /** The body with the items that it refers to in their places. Throws 400 for what is not there. */
   async resolve(owner: ItemOwner, body: unknown): Promise<unknown> {
-    const references = findReferences(body)
+    const references = withinBound(findReferences(body))
     if (references.length === 0) return body
-    if (references.length > REFERENCES_MAX) {
-      refuse('input', `refers to more than ${REFERENCES_MAX} items`, 'Send the items themselves.')
-    }
     const found = await this.#find(owner, new Set(references.map(({ id }) => id)))
     let bytes = 0
-    const items = references.map(({ id, index }) => {
+    const items = references.flatMap(({ id, index, is_thought }) => {
       const item = found.get(id)
+      if (is_thought && !isThought(item)) return []
       if (item === undefined) return refuseReference(id, `input[${index}]`)
       bytes += item.bytes
-      return { index, value: item.value }
+      return [{ index, value: item.value }]
     })
     if (bytes > REFERRED_MAX_BYTES) refuseLength()
     return replaceReferences(body, items)
@@ -125,6 +124,22 @@ export class ResponseItems {
 }
 
 type FoundItem = { value: unknown; bytes: number }
+
+/** A long conversation is no fault: of its thoughts the latest are looked for. */
+function withinBound(all: readonly Reference[]): readonly Reference[] {
+  if (all.length <= REFERENCES_MAX) return all
+  const references = all.filter(({ is_thought }) => !is_thought)
+  const room = REFERENCES_MAX - references.length
+  if (room < 0) {
+    refuse('input', `refers to more than ${REFERENCES_MAX} items`, 'Send the items themselves.')
+  }
+  const thoughts = all.filter(({ is_thought }) => is_thought)
+  return [...references, ...thoughts.slice(thoughts.length - room)]
+}
+
+function isThought(item: FoundItem | undefined): boolean {
+  return isObject(item?.value) && item.value['type'] === 'reasoning'
+}
 
 function refuseLength(): never {
   refuse('input', 'is too long with the items that it refers to', 'Send less.')
