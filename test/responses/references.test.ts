@@ -188,6 +188,16 @@ describe('a reference that leads nowhere', () => {
   })
 })
 
+test('an item with a provider’s id is found, also where that id looks like one of ours', async () => {
+  for (const start of ['000', 'zzz', '']) {
+    const id = `msg_${start}${'x'.repeat(23)}`
+    const item = { ...newItem(`orchid ${start}`), id }
+    await service.parts.response_items.keep(own, () => [item])
+    await me.respond({ model, input: [...refer([item]), say('Go on')] })
+    assert.match(lastAsked(service), new RegExp(`orchid ${start}`))
+  }
+})
+
 describe('a thought that is sent without its content', () => {
   const thinker = 'anthropic/claude-sonnet-4'
   const asked = { model: thinker, reasoning: { effort: 'low' } }

@@ -52,7 +52,7 @@ export class ResponseItems {
       const bytes = sealed.reduce((sum, one) => sum + one.length, 0)
       if (bytes > RESPONSE_MAX_BYTES) return metrics.response_items.inc({ outcome: 'too_large' })
       await this.#prepare()
-      const days = kept.map(({ id }) => dayOfItem(id) ?? this.#dayBefore(0))
+      const days = kept.map(({ id }) => this.#dayOf(id) ?? this.#dayBefore(0))
       const digests = kept.map(({ id }) => digestSecret(id))
       await db.run(INSERT_ITEMS, [owner.account_id, days, digests, sealed])
       metrics.response_items.inc({ outcome: 'kept' })
@@ -108,13 +108,20 @@ export class ResponseItems {
     return found
   }
 
-  /** Of those that are kept. An id that does not say its day, such as a provider's, may be of any. */
+  /** Of those that are kept. An id that says none of them, such as a provider's, may be of any. */
   #daysOf(ids: ReadonlySet<string>): string[] {
     const { kept_days } = this.#options
     if (kept_days === 0) return []
+    const said = new Set([...ids].map((id) => this.#dayOf(id)))
     const kept = Array.from({ length: kept_days + 1 }, (_, index) => this.#dayBefore(index))
-    const said = [...ids].map(dayOfItem)
-    return said.includes(undefined) ? kept : kept.filter((day) => said.includes(day))
+    return said.has(undefined) ? kept : kept.filter((day) => said.has(day))
+  }
+
+  /** A provider's id may look like ours. Then it says a day of any century, and hardly one that is kept. */
+  #dayOf(id: string): string | undefined {
+    const day = dayOfItem(id)
+    if (day === undefined || day > this.#dayBefore(0)) return undefined
+    return day < this.#dayBefore(this.#options.kept_days) ? undefined : day
   }
 
   #dayBefore(days: number): string {
