@@ -41,6 +41,8 @@ type Reading = Input & {
 }
 
 export function readInput(value: unknown, context: InputContext): Input {
+  // An empty text asks nothing, as no input does; instructions alone may still be answered.
+  if (value === '') return { system: [], messages: [], tool_lists: [] }
   if (typeof value === 'string') {
     const content: UserPart[] = [{ kind: 'text', text: value }]
     return { system: [], messages: [{ role: 'user', content }], tool_lists: [] }
