@@ -34,6 +34,7 @@ import { createListeningApp } from '../support/listening-app.ts'
 import {
   createOAuthApp,
   csrfOf,
+  deviceProofOf,
   makePkce,
   type OAuthApp,
   type Person,
@@ -129,7 +130,11 @@ async function decide(
 ) {
   const page = await enter(visitor, user_code)
   assert.equal(page.statusCode, 200, page.body)
-  return await visitor.submit('/device/decision', { csrf: csrfOf(page.body), user_code, ...fields })
+  return await visitor.submit('/device/decision', {
+    ...deviceProofOf(page.body),
+    user_code,
+    ...fields,
+  })
 }
 
 async function statusOf(access_token: string, at: Service = service): Promise<number> {
@@ -346,7 +351,7 @@ test('P7: of two people who allow one code at once one is connected, and a secon
       people.map(async (person) => {
         const visitor = visit(person)
         const page = await enter(visitor, user_code)
-        const form = { csrf: csrfOf(page.body), user_code, decision: 'allow', ...CAP }
+        const form = { ...deviceProofOf(page.body), user_code, decision: 'allow', ...CAP }
         return { visitor, form, page }
       }),
     ).then((pages) =>
@@ -371,7 +376,7 @@ test('P7: a no is told to the device and stays a no', async () => {
   const { device_code, user_code } = await beginCodes()
   const visitor = visit(user)
   const page = await enter(visitor, user_code)
-  const form = { csrf: csrfOf(page.body), user_code }
+  const form = { ...deviceProofOf(page.body), user_code }
   const denied = await visitor.submit('/device/decision', { ...form, decision: 'deny' })
   assert.match(textOf(denied.body), /Poem CLI gets no access to your account/)
   const late = await visitor.submit('/device/decision', { ...form, decision: 'allow', ...CAP })
@@ -520,7 +525,7 @@ test('the page says who asks, from where, when and on which terms, and escapes a
   assert.match(policy, /default-src 'none'.*frame-ancestors 'none'.*form-action 'self'/)
   assert.equal(page.headers['cache-control'], 'no-store')
 
-  const form = { csrf: csrfOf(page.body), user_code, decision: 'allow' }
+  const form = { ...deviceProofOf(page.body), user_code, decision: 'allow' }
   for (const cap of [
     {},
     { cap: 'none', cap_usd: '5.00', cap_shown: '5.00' },
@@ -545,7 +550,7 @@ test('neither form is taken from another site, another person or another request
   const [one, two] = [await beginCodes(), await beginCodes()]
   const [visitor, other] = [visit(user), visit(mallory)]
   const page = await enter(visitor, one.user_code)
-  const form = { csrf: csrfOf(page.body), user_code: one.user_code, decision: 'allow', ...CAP }
+  const form = { ...deviceProofOf(page.body), user_code: one.user_code, decision: 'allow', ...CAP }
   const cross = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
   const refusals = [
     await visitor.submit('/device/decision', form, cross),
@@ -556,6 +561,7 @@ test('neither form is taken from another site, another person or another request
     ),
     await visitor.submit('/device', { user_code: one.user_code }),
     await visitor.submit('/device/decision', { ...form, csrf: '' }),
+    await visitor.submit('/device/decision', { ...form, terms: '' }),
     await visitor.submit('/device/decision', { ...form, user_code: two.user_code }),
     await other.submit('/device/decision', form),
   ]
@@ -566,6 +572,22 @@ test('neither form is taken from another site, another person or another request
   const nobody = await new Visitor(from()).submit('/device/decision', form)
   assert.equal(nobody.statusCode, 303)
   assert.equal(await pollFor(one.device_code), 'authorization_pending')
+})
+
+test('a form of another page uses up no guess, whichever code it has', async () => {
+  const user = await service.register()
+  const { user_code } = await beginCodes()
+  const visitor = visit(user)
+  const near = { 'sec-fetch-site': 'same-site', origin: 'https://other.poems.example' }
+  for (let guess = 0; guess < 6; guess++) {
+    const form = { user_code: showUserCode(mintUserCode()), decision: 'allow', ...CAP }
+    const forged = { ...form, csrf: 'x', terms: 'device' }
+    for (const headers of [near, {}]) {
+      const reply = await visitor.submit('/device/decision', forged, headers)
+      assert.equal(reply.statusCode, 403)
+    }
+  }
+  assert.equal((await decide(visitor, user_code)).statusCode, 200)
 })
 
 test('through a suspended or deleted app nothing begins and nothing is allowed', async () => {
@@ -691,10 +713,11 @@ test('P7: what nobody allowed in ten minutes is over for the device and the user
   const user = await service.register()
   const { device_code, user_code } = await beginCodes()
   const visitor = visit(user)
+  service.clock.advance(MINUTE_MS)
   const page = await enter(visitor, user_code)
-  service.clock.advance(10 * MINUTE_MS)
+  service.clock.advance(9 * MINUTE_MS)
   assert.equal(await pollFor(device_code), 'expired_token')
-  const form = { csrf: csrfOf(page.body), user_code, decision: 'allow', ...CAP }
+  const form = { ...deviceProofOf(page.body), user_code, decision: 'allow', ...CAP }
   assert.equal((await visitor.submit('/device/decision', form)).statusCode, 400)
   assert.match(textOf((await enter(visitor, user_code)).body), /No device waits with this code/)
   assert.equal(await pollFor(device_code), 'expired_token')

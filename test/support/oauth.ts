@@ -140,6 +140,11 @@ export function csrfOf(page: string): string {
   return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
 }
 
+/** What stands hidden in the page on which somebody decides about a device. */
+export function deviceProofOf(page: string): { csrf: string; terms: string } {
+  return { csrf: csrfOf(page), terms: /name="terms" value="([^"]+)"/.exec(page)?.[1] ?? '' }
+}
+
 /** The cap as the page proposes it, where there has to be one. */
 export function requiredCapOf(page: string): { cap: string; cap_usd: string } | undefined {
   const cap = /type="hidden" name="cap" value="([^"]+)"/.exec(page)?.[1]
