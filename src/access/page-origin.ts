@@ -4,7 +4,7 @@
 import type { FastifyRequest } from 'fastify'
 import { isOpenToPages } from '../http/cors.ts'
 import { isCrossSite } from '../http/session-cookie.ts'
-import { requireOriginOf } from '../oauth/app-origins.ts'
+import { requireOriginOf } from '../oauth/origins.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Credential } from './credentials.ts'
 

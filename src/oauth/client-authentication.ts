@@ -12,10 +12,10 @@ import {
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import { originsOf, requireOriginOf } from './app-origins.ts'
 import type { AppRow } from './app-store.ts'
 import { findAppOfClient, isSecretOf } from './apps.ts'
 import { isPublic } from './client-types.ts'
+import { originsOf, requireOriginOf } from './origins.ts'
 import { type Parameters, refusal } from './parameters.ts'
 
 export type ClientParts = { db: Db; limits: RateLimits; lookups: Lookups; clock: Clock }

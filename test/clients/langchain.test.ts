@@ -112,19 +112,19 @@ for (const stream of [false, true]) {
         assert.equal(first.text, 'I will call get_weather for that.')
       })
 
-      test('thinks, runs a tool, and goes on from its thoughts without any store', async () => {
+      test('thinks, runs a tool, and goes on from its thoughts, with our store or without it', async () => {
         const effort = model === 'gpt-4o-mini' ? {} : { effort: 'low' }
         // Its own field `reasoning` is sent for the names of OpenAI's models only.
-        const chat = chatModel(model, {
-          zdrEnabled: true,
-          modelKwargs: {
-            reasoning: { summary: 'auto', ...effort },
-            include: ['reasoning.encrypted_content'],
-          },
-        })
-        await runTools(chat, '[[sandbox:tool]] Weather?')
-        const asked = service.asked()[0] ?? ''
-        assert.equal(/encrypted_content":|signature/i.test(asked), model !== 'gpt-4o-mini')
+        const reasoning = { summary: 'auto', ...effort }
+        const include = ['reasoning.encrypted_content']
+        for (const fields of [
+          { modelKwargs: { reasoning } },
+          { zdrEnabled: true, modelKwargs: { reasoning, include } },
+        ]) {
+          await runTools(chatModel(model, fields), '[[sandbox:tool]] Weather?')
+          const asked = service.asked()[0] ?? ''
+          assert.equal(/encrypted_content":|signature/i.test(asked), model !== 'gpt-4o-mini')
+        }
       })
 
       test('reaches its limit, and says so', async () => {

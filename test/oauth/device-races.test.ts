@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../support/database.ts'
-import { createOAuthApp, csrfOf, postForm, signIn, type TokenReply } from '../support/oauth.ts'
+import {
+  createOAuthApp,
+  deviceProofOf,
+  postForm,
+  signIn,
+  type TokenReply,
+} from '../support/oauth.ts'
 import { startTwo } from '../support/remote.ts'
 
 const ROUNDS = 4
@@ -36,7 +42,7 @@ test('P7: two processes, two people who allow one code at once, eight polls at o
     const early = Promise.all(poll())
     const decisions = await Promise.all(
       visitors.map((one, index) =>
-        one.submit('/device/decision', { ...form, csrf: csrfOf(pages[index]?.body ?? '') }),
+        one.submit('/device/decision', { ...form, ...deviceProofOf(pages[index]?.body ?? '') }),
       ),
     )
     assert.deepEqual(

@@ -112,6 +112,16 @@ describe('thoughts', () => {
       assert.equal(proofs(lastAsked(service)).length, 1, lastAsked(service))
     })
 
+    test(`of ${name} come back to it by their ids, in items as it sent them`, async () => {
+      const base = { model: name, ...asked }
+      for (const stream of [false, true]) {
+        const { output } = await me.respond({ ...base, input: [prompt], stream })
+        assert.ok(output.every((item) => item.encrypted_content === undefined))
+        await me.respond({ ...base, input: [prompt, ...output, outputOf(output)], stream })
+        assert.equal(proofs(lastAsked(service)).length, 1, lastAsked(service))
+      }
+    })
+
     test(`of ${name} are left out where they were changed or another model is asked`, async () => {
       const base = { model: name, ...asked, include, store: false }
       const { output } = await me.respond({ ...base, input: [prompt] })

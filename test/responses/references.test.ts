@@ -188,6 +188,65 @@ describe('a reference that leads nowhere', () => {
   })
 })
 
+test('an item with a provider’s id is found, also where that id looks like one of ours', async () => {
+  for (const start of ['000', 'zzz', '']) {
+    const id = `msg_${start}${'x'.repeat(23)}`
+    const item = { ...newItem(`orchid ${start}`), id }
+    await service.parts.response_items.keep(own, () => [item])
+    await me.respond({ model, input: [...refer([item]), say('Go on')] })
+    assert.match(lastAsked(service), new RegExp(`orchid ${start}`))
+  }
+})
+
+describe('a thought that is sent without its content', () => {
+  const thinker = 'anthropic/claude-sonnet-4'
+  const asked = { model: thinker, reasoning: { effort: 'low' } }
+  const think = async () => {
+    const { output } = await me.respond({ ...asked, input: 'Go [[sandbox:reasoning=50]]' })
+    const thought = output.find(({ type }) => type === 'reasoning')
+    assert.ok(thought && thought.encrypted_content === undefined)
+    return { output, thought }
+  }
+  const signatures = () => [...lastAsked(service).matchAll(/"signature":"/g)].length
+
+  test('is found by its id, for whoever was answered only', async () => {
+    const { output } = await think()
+    const other = await addResponder(service)
+    const body = { ...asked, input: [say('Hello'), ...output, say('And now?')] }
+    await me.respond(body)
+    assert.equal(signatures(), 1, lastAsked(service))
+    await other.respond(body)
+    assert.equal(signatures(), 0, lastAsked(service))
+  })
+
+  test('is left out where its id is invented, expired, of a message or no text', async () => {
+    const { output, thought } = await think()
+    const [message] = output.filter(({ type }) => type === 'message')
+    const ids = [`rs_${'0'.repeat(26)}`, 'rs_1', '', message?.id, 7, null, undefined]
+    for (const [index, id] of ids.entries()) {
+      await me.respond({ ...asked, input: [{ ...thought, id }, say(`And now ${index}?`)] })
+      assert.match(lastAsked(service), new RegExp(`And now ${index}`))
+      assert.doesNotMatch(lastAsked(service), /"assistant"/)
+    }
+    const late = await think()
+    service.clock.advance(9 * DAY_MS)
+    await me.respond({ ...asked, input: [...late.output, say('And now?')] })
+    assert.equal(signatures(), 0, lastAsked(service))
+  })
+
+  test('costs one query with all others, and is looked for among the latest thousand', async () => {
+    const { output, thought } = await think()
+    const stranger = { type: 'reasoning', summary: [], id: thought.id.replace(/.{3}$/, '000') }
+    const before = await queries()
+    const strangers = Array.from({ length: 1_500 }, () => stranger)
+    await me.respond({ ...asked, input: [say('Hi'), ...strangers, ...output, say('And now?')] })
+    assert.equal((await queries()) - before, 1)
+    assert.equal(signatures(), 1, lastAsked(service))
+    await me.respond({ ...asked, input: [say('Hi'), ...output, ...strangers, say('And now?')] })
+    assert.equal(signatures(), 0)
+  })
+})
+
 test('an item of a user’s app is not found by the user’s own key, nor by another app', async () => {
   const item = newItem('orchid')
   const items = service.parts.response_items

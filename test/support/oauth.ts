@@ -16,7 +16,7 @@ export type OAuthApp = {
 
 /** One without a server has no secret. */
 export type PublicApp = Omit<OAuthApp, 'client_secret'>
-type AnyApp = PublicApp & { client_secret?: string }
+export type AnyApp = PublicApp & { client_secret?: string }
 
 export type TokenReply = {
   access_token: string
@@ -138,6 +138,11 @@ export async function signIn(service: Service, user: Pick<Person, 'email'>): Pro
 
 export function csrfOf(page: string): string {
   return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
+}
+
+/** What stands hidden in the page on which somebody decides about a device. */
+export function deviceProofOf(page: string): { csrf: string; terms: string } {
+  return { csrf: csrfOf(page), terms: /name="terms" value="([^"]+)"/.exec(page)?.[1] ?? '' }
 }
 
 /** The cap as the page proposes it, where there has to be one. */

@@ -8,7 +8,7 @@ export type Script = { bytes: string; hang?: boolean }
 
 export async function startScriptedProvider() {
   const open = new Set<Socket>()
-  let script: Script = { bytes: '' }
+  let answer = (_request: string): Script => ({ bytes: '' })
   let calls = 0
   const server = createServer((socket) => {
     open.add(socket)
@@ -18,6 +18,7 @@ export async function startScriptedProvider() {
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1')
       if (!isWhole(received)) return
+      const script = answer(received)
       received = ''
       calls += 1
       if (script.hang) socket.write(script.bytes, 'latin1')
@@ -35,8 +36,12 @@ export async function startScriptedProvider() {
     url: `http://127.0.0.1:${port}`,
     calls: () => calls,
     open: () => open.size,
-    say(next: Script) {
-      script = next
+    say(script: Script) {
+      answer = () => script
+    },
+    /** Where calls that are made at once are to be answered differently. */
+    sayByRequest(choose: (request: string) => Script) {
+      answer = choose
     },
   }
 }

@@ -1,4 +1,5 @@
-// Items of answers, kept for some days: a client may send `{type: 'item_reference', id}` in place of what a model said.
+// Items of answers, kept for some days: a client may send `{type: 'item_reference', id}` in place of what a model said, and
+// a thought without its content.
 // What somebody sent is never kept. Whether an id is another's, expired or invented makes no difference to who asks.
 
 import type { Clock } from '../../platform/clock.ts'
@@ -6,11 +7,11 @@ import type { Db } from '../../platform/db.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { digestSecret } from '../../platform/tokens.ts'
-import { refuse } from '../dialects/body-fields.ts'
+import { isObject, refuse } from '../dialects/body-fields.ts'
 import { dayOfItem } from '../dialects/responses/ids.ts'
 import { refuseReference } from '../dialects/responses/items.ts'
 import type { OutputItem } from '../dialects/responses/terms.ts'
-import { findReferences, replaceReferences } from './references.ts'
+import { findReferences, type Reference, replaceReferences } from './references.ts'
 import { type ItemOwner, openItem, sealItem } from './sealed-item.ts'
 import { INSERT_ITEMS, KEEP_PARTITIONS, SELECT_ITEMS } from './store.ts'
 
@@ -51,7 +52,7 @@ export class ResponseItems {
       const bytes = sealed.reduce((sum, one) => sum + one.length, 0)
       if (bytes > RESPONSE_MAX_BYTES) return metrics.response_items.inc({ outcome: 'too_large' })
       await this.#prepare()
-      const days = kept.map(({ id }) => dayOfItem(id) ?? this.#dayBefore(0))
+      const days = kept.map(({ id }) => this.#dayOf(id) ?? this.#dayBefore(0))
       const digests = kept.map(({ id }) => digestSecret(id))
       await db.run(INSERT_ITEMS, [owner.account_id, days, digests, sealed])
       metrics.response_items.inc({ outcome: 'kept' })
@@ -63,18 +64,16 @@ export class ResponseItems {
 
   /** The body with the items that it refers to in their places. Throws 400 for what is not there. */
   async resolve(owner: ItemOwner, body: unknown): Promise<unknown> {
-    const references = findReferences(body)
+    const references = withinBound(findReferences(body))
     if (references.length === 0) return body
-    if (references.length > REFERENCES_MAX) {
-      refuse('input', `refers to more than ${REFERENCES_MAX} items`, 'Send the items themselves.')
-    }
     const found = await this.#find(owner, new Set(references.map(({ id }) => id)))
     let bytes = 0
-    const items = references.map(({ id, index }) => {
+    const items = references.flatMap(({ id, index, is_thought }) => {
       const item = found.get(id)
+      if (is_thought && !isThought(item)) return []
       if (item === undefined) return refuseReference(id, `input[${index}]`)
       bytes += item.bytes
-      return { index, value: item.value }
+      return [{ index, value: item.value }]
     })
     if (bytes > REFERRED_MAX_BYTES) refuseLength()
     return replaceReferences(body, items)
@@ -109,13 +108,20 @@ export class ResponseItems {
     return found
   }
 
-  /** Of those that are kept. An id that does not say its day, such as a provider's, may be of any. */
+  /** Of those that are kept. An id that says none of them, such as a provider's, may be of any. */
   #daysOf(ids: ReadonlySet<string>): string[] {
     const { kept_days } = this.#options
     if (kept_days === 0) return []
+    const said = new Set([...ids].map((id) => this.#dayOf(id)))
     const kept = Array.from({ length: kept_days + 1 }, (_, index) => this.#dayBefore(index))
-    const said = [...ids].map(dayOfItem)
-    return said.includes(undefined) ? kept : kept.filter((day) => said.includes(day))
+    return said.has(undefined) ? kept : kept.filter((day) => said.has(day))
+  }
+
+  /** A provider's id may look like ours. Then it says a day of any century, and hardly one that is kept. */
+  #dayOf(id: string): string | undefined {
+    const day = dayOfItem(id)
+    if (day === undefined || day > this.#dayBefore(0)) return undefined
+    return day < this.#dayBefore(this.#options.kept_days) ? undefined : day
   }
 
   #dayBefore(days: number): string {
@@ -125,6 +131,22 @@ export class ResponseItems {
 }
 
 type FoundItem = { value: unknown; bytes: number }
+
+/** A long conversation is no fault: of its thoughts the latest are looked for. */
+function withinBound(all: readonly Reference[]): readonly Reference[] {
+  if (all.length <= REFERENCES_MAX) return all
+  const references = all.filter(({ is_thought }) => !is_thought)
+  const room = REFERENCES_MAX - references.length
+  if (room < 0) {
+    refuse('input', `refers to more than ${REFERENCES_MAX} items`, 'Send the items themselves.')
+  }
+  const thoughts = all.filter(({ is_thought }) => is_thought)
+  return [...references, ...thoughts.slice(thoughts.length - room)]
+}
+
+function isThought(item: FoundItem | undefined): boolean {
+  return isObject(item?.value) && item.value['type'] === 'reasoning'
+}
 
 function refuseLength(): never {
   refuse('input', 'is too long with the items that it refers to', 'Send less.')

@@ -1,15 +1,21 @@
 // Where a body refers to items, and the body with the items in those places.
 
 import { isObject } from '../dialects/body-fields.ts'
-import { isReference } from '../dialects/responses/items.ts'
+import { isBareReasoning, isReference } from '../dialects/responses/items.ts'
 
-export type Reference = { id: string; index: number }
+export type Reference = {
+  id: string
+  index: number
+  /** It stands for itself: where it is not kept it is left out, as any thought without its proof. */
+  is_thought: boolean
+}
 
 export function findReferences(body: unknown): Reference[] {
   if (!isObject(body) || !Array.isArray(body['input'])) return []
-  return body['input'].flatMap((item: unknown, index) =>
-    isReference(item) ? [{ id: item.id, index }] : [],
-  )
+  return body['input'].flatMap((item: unknown, index): Reference[] => {
+    if (isReference(item)) return [{ id: item.id, index, is_thought: false }]
+    return isBareReasoning(item) ? [{ id: item.id, index, is_thought: true }] : []
+  })
 }
 
 export function replaceReferences(

@@ -25,25 +25,26 @@ test('what a model cannot do is refused before any call', () => {
   const audio: ChatMessage = { role: 'user', content: [{ kind: 'audio', source }] }
   const tools = [{ name: 'x', description: undefined, parameters: {} }]
   const schema = { kind: 'json_schema', name: 'x', schema: {} } as const
-  const cases: [RequestParts, RegExp, openai: string, anthropic: string][] = [
-    [{ messages: [with_image] }, /images/, 'messages', 'messages'],
-    [{ messages: [nested] }, /files/, 'messages', 'messages'],
-    [{ messages: [audio] }, /audio/, 'messages', 'messages'],
-    [{ tools }, /tools/, 'tools', 'tools'],
-    [
-      { response_format: { kind: 'json_object' } },
-      /json_object/,
-      'response_format',
-      'output_config.format',
-    ],
-    [{ response_format: schema }, /schema/, 'response_format', 'output_config.format'],
-    [{ reasoning: { kind: 'budget', tokens: 2_000 } }, /reasoning/, 'reasoning_effort', 'thinking'],
+  const conversation = ['messages', 'messages', 'input']
+  const format = ['response_format', 'output_config.format', 'text.format']
+  const thinking = ['reasoning_effort', 'thinking', 'reasoning.effort']
+  const cases: [RequestParts, RegExp, string[]][] = [
+    [{ messages: [with_image] }, /images/, conversation],
+    [{ messages: [nested] }, /files/, conversation],
+    [{ messages: [audio] }, /audio/, conversation],
+    [{ tools }, /tools/, ['tools', 'tools', 'tools']],
+    [{ response_format: { kind: 'json_object' } }, /json_object/, format],
+    [{ response_format: schema }, /schema/, format],
+    [{ reasoning: { kind: 'budget', tokens: 2_000 } }, /reasoning/, thinking],
   ]
-  for (const [request, words, ...params] of cases) {
-    for (const [index, dialect] of (['openai', 'anthropic'] as const).entries()) {
+  for (const [request, words, params] of cases) {
+    for (const [index, dialect] of (['openai', 'anthropic', 'responses'] as const).entries()) {
       const check = () => checkCapabilities(testRequest({ ...request, dialect }), none)
       refuses(check, words)
-      assert.throws(check, { param: params[index] })
+      assert.throws(check, ({ param, message }) => {
+        assert.equal(param, params[index])
+        return dialect === 'openai' || !/response_format|messages/.test(message)
+      })
     }
   }
   checkCapabilities(testRequest({ reasoning: { kind: 'effort', effort: 'none' } }), none)

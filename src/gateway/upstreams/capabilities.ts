@@ -12,21 +12,22 @@ const NAMES: Readonly<Record<Capability, string>> = {
   files: 'files',
   audio_input: 'audio',
   tools: 'tools',
-  json_object: 'a `response_format` of type json_object',
+  json_object: 'a format of type json_object',
   json_schema: 'structured output by JSON schema',
   reasoning: 'reasoning',
 }
 
 export function checkCapabilities(request: ChatRequest, model: ChatModel): void {
+  const { conversation, format: format_field } = FIELDS[request.original.dialect]
   for (const message of request.messages) {
-    if (message.role === 'user') checkParts(message.content, model)
+    if (message.role === 'user') checkParts(message.content, model, conversation)
   }
   if (request.tools.length > 0) requireCapability(model, 'tools', 'tools')
   checkClientTools(request, model)
   if (thinks(request)) requireCapability(model, 'reasoning', reasoningField(request))
   const format = request.response_format?.kind
   if (format === 'json_object' || format === 'json_schema') {
-    requireCapability(model, format, formatField(request))
+    requireCapability(model, format, format_field)
   }
 }
 
@@ -43,12 +44,12 @@ export function refuseField(field: string, hint?: string): ApiError {
   return refuse(`The field \`${field}\` is not supported.`, hint, field)
 }
 
-function checkParts(parts: readonly UserPart[], model: ChatModel): void {
+function checkParts(parts: readonly UserPart[], model: ChatModel, param: string): void {
   for (const part of parts) {
-    if (part.kind === 'image') requireCapability(model, 'images', 'messages')
-    else if (part.kind === 'file') requireCapability(model, 'files', 'messages')
-    else if (part.kind === 'audio') requireCapability(model, 'audio_input', 'messages')
-    else if (part.kind === 'tool_result') checkParts(part.content, model)
+    if (part.kind === 'image') requireCapability(model, 'images', param)
+    else if (part.kind === 'file') requireCapability(model, 'files', param)
+    else if (part.kind === 'audio') requireCapability(model, 'audio_input', param)
+    else if (part.kind === 'tool_result') checkParts(part.content, model, param)
   }
 }
 
@@ -71,15 +72,16 @@ function requireCapability(model: ChatModel, capability: Capability, param: stri
   )
 }
 
-const FORMAT_FIELDS = {
-  openai: 'response_format',
-  anthropic: 'output_config.format',
-  responses: 'text.format',
-} as const satisfies Record<ChatRequest['original']['dialect'], string>
+/** What each format calls the fields that say the same. */
+const FIELDS = {
+  openai: { conversation: 'messages', format: 'response_format' },
+  anthropic: { conversation: 'messages', format: 'output_config.format' },
+  responses: { conversation: 'input', format: 'text.format' },
+} as const satisfies Record<ChatRequest['original']['dialect'], object>
 
 /** The field in which the client said which form the answer has. */
 export function formatField({ original }: ChatRequest): string {
-  return FORMAT_FIELDS[original.dialect]
+  return FIELDS[original.dialect].format
 }
 
 /** The field in which the client said how much the model is to think. */

@@ -59,7 +59,8 @@ export const MODELS = {
 export type RequestParts = Partial<ChatRequest> & { prompt?: string; dialect?: ClientDialect }
 
 /** The body holds the prompt, the tools and what `original` adds: enough for a same-dialect call. */
-export function testRequest({ prompt = 'Hello', dialect, ...parts }: RequestParts): ChatRequest {
+export function testRequest(given: RequestParts): ChatRequest {
+  const { prompt = 'Hello', dialect = 'openai', ...parts } = given
   const tools = parts.tools ?? []
   const openai = {
     model: 'public',
@@ -79,6 +80,7 @@ export function testRequest({ prompt = 'Hello', dialect, ...parts }: RequestPart
       tools: tools.map(({ name, parameters }) => ({ name, input_schema: parameters })),
     }),
   }
+  const bodies = { openai, anthropic, responses: { model: 'public', input: prompt } }
   return {
     model: 'public',
     system: [],
@@ -100,10 +102,7 @@ export function testRequest({ prompt = 'Hello', dialect, ...parts }: RequestPart
     n: 1,
     stream: false,
     include_usage: false,
-    original:
-      dialect === 'anthropic'
-        ? { dialect: 'anthropic', body: anthropic }
-        : { dialect: 'openai', body: openai },
+    original: { dialect, body: bodies[dialect] },
     ...parts,
   }
 }

@@ -116,6 +116,7 @@ async function askDecision(
   const page = renderDeviceConsent({
     ...open,
     csrf: proveForm(viewer.session_token, describeTerms(open), now),
+    terms: describeTerms(open),
     email: account.email,
     developer_email: developer.email,
     balance: wallet?.balance ?? 0n,
@@ -129,10 +130,12 @@ async function askDecision(
 async function decide(parts: DevicePageParts, exchange: Exchange): Promise<FastifyReply> {
   const { request, reply, viewer } = exchange
   const form = readParameters(request.body)
+  const csrf = form.read('csrf')
+  // Before the code is looked up: a page of somebody else would use up the guesses of whoever reads it.
+  requireViewerForm(parts, request, { csrf, viewer, subject: form.read('terms') ?? '' })
   const open = await lookUp(parts, exchange, form)
   // Decided in another tab, or too late: nothing was changed, and the next code is typed here.
   if (typeof open === 'string') return await askCode(parts, exchange, '', open)
-  const csrf = form.read('csrf')
   requireViewerForm(parts, request, { csrf, viewer, subject: describeTerms(open) })
   switch (form.read('decision')) {
     case 'deny':

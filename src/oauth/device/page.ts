@@ -50,7 +50,9 @@ ${renderWarning()}
 }
 
 export type DecisionForm = OpenRequest & {
+  /** The proof of `terms`. */
   csrf: string
+  terms: string
   email: string
   developer_email: string
   balance: bigint
@@ -74,6 +76,7 @@ ${renderWarning()}
 ${renderWhereFrom(form)}
 <form method="post" action="${DECISION_PATH}">
 <input type="hidden" name="csrf" value="${form.csrf}">
+<input type="hidden" name="terms" value="${form.terms}">
 <input type="hidden" name="user_code" value="${showUserCode(user_code)}">
 <section aria-labelledby="may"><h2 id="may">What the app may do</h2>
 <ul class="grants">

@@ -21,7 +21,7 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/
 const NAME_RULE = 'must be 1 to 64 letters, digits, _ or -'
 const KINDS = ['function', 'custom'] as const
 /** A tool that takes free text, for whoever knows only tools with arguments. */
-export const FREE_TEXT = {
+const FREE_TEXT = {
   type: 'object',
   properties: { input: { type: 'string' } },
   required: ['input'],
@@ -36,17 +36,18 @@ export function parseTools(value: unknown): ToolDefinition[] {
     const kind = readChoice(tool['type'], KINDS, `${path}.type`)
     const at = `${path}.${kind}`
     const definition = readObject(tool[kind], at)
-    const read = kind === 'custom' ? readFreeText : readFunction
     return {
       name: readToolName(definition['name'], `${at}.name`),
-      ...read(definition, at),
+      ...(kind === 'custom'
+        ? readFreeText(definition, at, 'grammar')
+        : readFunction(definition, at)),
       ...cacheOf(definition, at),
       ...cacheOf(tool, path),
     }
   })
 }
 
-export type DescribedTool = Omit<ToolDefinition, 'name' | 'cache'>
+type DescribedTool = Omit<ToolDefinition, 'name' | 'cache'>
 
 export function readFunction(definition: Fields, path: string): DescribedTool {
   const strict = readOptionalBoolean(definition['strict'], `${path}.strict`)
@@ -57,45 +58,38 @@ export function readFunction(definition: Fields, path: string): DescribedTool {
   }
 }
 
-/** A grammar is told to models that cannot be held to it. */
-function readFreeText(definition: Fields, path: string): DescribedTool {
+/** A grammar is told to models that cannot be held to it. `member`: of the format, where the grammar stands in one. */
+export function readFreeText(definition: Fields, path: string, member?: string): DescribedTool {
   const description = readOptionalText(definition['description'], `${path}.description`)
-  const custom = customTool(description)
-  const free_text = { parameters: FREE_TEXT, free_text: true, custom } as const
-  if (isAbsent(definition['format'])) return { ...free_text, description }
-  const at = `${path}.format`
-  const format = readObject(definition['format'], at)
-  const type = readChoice(format['type'], ['text', 'grammar'], `${at}.type`)
-  if (type === 'text') return { ...free_text, description }
-  const grammar = readObject(format['grammar'], `${at}.grammar`)
+  const grammar = readGrammar(definition['format'], `${path}.format`, member)
   return {
-    ...free_text,
-    description: tellGrammar(description, grammar, `${at}.grammar`),
-    custom: customTool(description, grammar),
+    description: grammar ? tellGrammar(description, grammar) : description,
+    parameters: FREE_TEXT,
+    free_text: true,
+    // For models that know such tools.
+    custom: {
+      ...(description !== undefined && { description }),
+      ...(grammar && { format: { type: 'grammar', ...grammar } }),
+    },
   }
 }
 
-/** For models that know such tools. */
-export function customTool(
-  description: string | undefined,
-  grammar?: Fields,
-): NonNullable<ToolDefinition['custom']> {
-  const { syntax, definition } = grammar ?? {}
+type Grammar = { syntax: string; definition: string }
+
+function readGrammar(value: unknown, path: string, member?: string): Grammar | undefined {
+  if (isAbsent(value)) return undefined
+  const format = readObject(value, path)
+  if (readChoice(format['type'], ['text', 'grammar'], `${path}.type`) === 'text') return undefined
+  const at = member === undefined ? path : `${path}.${member}`
+  const grammar = member === undefined ? format : readObject(format[member], at)
   return {
-    ...(description !== undefined && { description }),
-    ...(grammar && { format: { type: 'grammar', syntax, definition } }),
+    syntax: readChoice(grammar['syntax'], ['lark', 'regex'], `${at}.syntax`),
+    definition: readText(grammar['definition'], `${at}.definition`),
   }
 }
 
-/** What a tool is for, with the grammar of what it takes. */
-export function tellGrammar(
-  description: string | undefined,
-  grammar: Fields,
-  path: string,
-): string {
-  const syntax = readChoice(grammar['syntax'], ['lark', 'regex'], `${path}.syntax`)
-  const rules = readText(grammar['definition'], `${path}.definition`)
-  const told = `The input has to match this grammar (${syntax}):\n${rules}`
+function tellGrammar(description: string | undefined, { syntax, definition }: Grammar): string {
+  const told = `The input has to match this grammar (${syntax}):\n${definition}`
   return description === undefined ? told : `${description}\n${told}`
 }
 

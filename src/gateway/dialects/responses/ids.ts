@@ -35,7 +35,7 @@ export function mintId(
   return `${prefix}_${toDigits(day, DAY_DIGITS)}${toDigits(secret_part, SECRET_DIGITS)}`
 }
 
-/** The day (UTC) that the id begins with, such as 2026-11-15; undefined if the id is none of ours. */
+/** The day (UTC) that the id begins with, such as 2026-11-15; undefined if the id does not look like ours. */
 export function dayOfItem(id: string): string | undefined {
   const [, digits] = PATTERN.exec(id) ?? []
   if (digits === undefined) return undefined

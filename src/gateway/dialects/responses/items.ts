@@ -41,6 +41,8 @@ type Reading = Input & {
 }
 
 export function readInput(value: unknown, context: InputContext): Input {
+  // An empty text asks nothing, as no input does; instructions alone may still be answered.
+  if (value === '') return { system: [], messages: [], tool_lists: [] }
   if (typeof value === 'string') {
     const content: UserPart[] = [{ kind: 'text', text: value }]
     return { system: [], messages: [{ role: 'user', content }], tool_lists: [] }
@@ -66,6 +68,12 @@ export function readInput(value: unknown, context: InputContext): Input {
 export function isReference(item: unknown): item is Fields & { id: string } {
   if (!isObject(item) || typeof item['id'] !== 'string') return false
   return item['type'] === 'item_reference' || (isAbsent(item['type']) && isAbsent(item['role']))
+}
+
+/** Clients that did not ask for its content send a thought back like this. */
+export function isBareReasoning(item: unknown): item is Fields & { id: string } {
+  if (!isObject(item) || item['type'] !== 'reasoning') return false
+  return typeof item['id'] === 'string' && isAbsent(item['encrypted_content'])
 }
 
 /** The same whether it is another's, expired or invented. */
@@ -162,7 +170,10 @@ function addResult({ messages, call_ids }: Reading, { item, path }: Given): void
   } else messages.push({ role: 'user', content: [result] })
 }
 
-/** Without its proof no provider reads a thought, and only the model that had it reads its proof. */
+/**
+ * Without its proof no provider reads a thought, and only the model that had it reads its proof. Where the client sent
+ * none and the thought was kept, its proof stands here already.
+ */
 function addReasoning(reading: Reading, { item, path }: Given, context: InputContext): void {
   const sealed = readOptionalText(item['encrypted_content'], `${path}.encrypted_content`)
   const opened = sealed === undefined ? undefined : context.seal.open(sealed)

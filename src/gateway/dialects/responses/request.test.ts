@@ -103,6 +103,14 @@ describe('input', () => {
     })
   })
 
+  test('instructions alone are answered, with an empty text or with none', () => {
+    for (const input of ['', [{ role: 'system', content: 'Be brief.' }]]) {
+      const { system, messages } = parse({ instructions: 'Hello', input })
+      assert.deepEqual(system, [])
+      assert.deepEqual(messages[0]?.content[0], { kind: 'text', text: 'Hello' })
+    }
+  })
+
   test('pictures and files are those of chat completions, in other words', () => {
     const [message] = conversation([
       {
@@ -140,6 +148,7 @@ describe('input', () => {
     assert.match(item({ type: 'function_call_output', call_id: 'a', output: '' }), /no call/)
     assert.match(refusal({ input: undefined }), /input is missing/)
     assert.match(refusal({ input: [] }), /must not be empty/)
+    assert.match(refusal({ input: '' }), /input must hold some content/)
     assert.match(item({ type: 'reasoning', summary: [] }), /must hold some content/)
     for (const path of ['http://127.0.0.1/', 'file:///etc/passwd']) {
       const content = [{ type: 'input_image', image_url: path }]

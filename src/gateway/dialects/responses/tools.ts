@@ -8,19 +8,11 @@ import {
   readChoice,
   readName,
   readObject,
-  readOptionalText,
   readText,
   refuse,
 } from '../body-fields.ts'
 import type { ToolDefinition } from '../chat-types.ts'
-import {
-  customTool,
-  type DescribedTool,
-  FREE_TEXT,
-  MAX_TOOLS,
-  readFunction,
-  tellGrammar,
-} from '../openai/tools.ts'
+import { MAX_TOOLS, readFreeText, readFunction } from '../openai/tools.ts'
 import type { ResponsesTerms } from './terms.ts'
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/
@@ -103,18 +95,6 @@ function addOwn(list: ToolList, given: Given & { kind: OfferedTool['kind'] }): v
   list.offered.set(upstream, { kind, name, ...(namespace !== undefined && { namespace }) })
   const read = kind === 'custom' ? readFreeText : readFunction
   list.definitions.push({ name: upstream, ...read(tool, path) })
-}
-
-function readFreeText(tool: Fields, path: string): DescribedTool {
-  const description = readOptionalText(tool['description'], `${path}.description`)
-  const custom = customTool(description)
-  const free_text = { parameters: FREE_TEXT, free_text: true, custom } as const
-  if (isAbsent(tool['format'])) return { ...free_text, description }
-  const format = readObject(tool['format'], `${path}.format`)
-  const type = readChoice(format['type'], ['text', 'grammar'], `${path}.format.type`)
-  if (type === 'text') return { ...free_text, description }
-  const told = tellGrammar(description, format, `${path}.format`)
-  return { ...free_text, description: told, custom: customTool(description, format) }
 }
 
 function readToolName(value: unknown, path: string): string {

@@ -103,10 +103,11 @@ function formatFields({ request, model }: Asked): JsonRecord {
   const format = request.response_format
   if (format === undefined || format.kind === 'text') return {}
   if (request.tools.length > 0 && geminiVersion(model.upstream_id) < 3) {
+    const field = formatField(request)
     throw refuse(
-      'This model does not take `tools` and a JSON `response_format` together.',
+      `This model does not take \`tools\` and a JSON \`${field}\` together.`,
       'Leave out one of them.',
-      formatField(request),
+      field,
     )
   }
   const responseMimeType = 'application/json'

@@ -117,7 +117,14 @@ test('Gemini takes tools and a JSON answer together only from the third generati
     { kind: 'json_object' },
     { kind: 'json_schema', name: 'x', schema },
   ] as const) {
-    refuses(() => toGoogle({ tools, response_format }), /together/)
+    for (const [dialect, field] of [
+      ['openai', 'response_format'],
+      ['anthropic', 'output_config.format'],
+      ['responses', 'text.format'],
+    ] as const) {
+      const words = new RegExp(`\`tools\` and a JSON \`${field}\` together`)
+      refuses(() => toGoogle({ tools, response_format, dialect }), words)
+    }
     refuses(() => toGoogle({ tools, response_format }, MODELS.pro), /together/)
     const config = toGoogle({ tools, response_format }, GEMINI_3)['generationConfig'] as JsonRecord
     assert.equal(config['responseMimeType'], 'application/json')
