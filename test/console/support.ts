@@ -28,6 +28,8 @@ export type Visit = {
   complaints: string[]
   /** What was asked of the API: method and path. */
   calls: string[]
+  /** Of these the reads: the whole address. */
+  reads: string[]
   /** Opens an address under /console and waits for its h1 and its data. */
   open: (path: string) => Promise<void>
 }
@@ -62,12 +64,12 @@ async function startVisit(
     ])
   }
   const page = await context.newPage()
-  const { complaints, calls } = listen(page)
+  const { complaints, calls, reads } = listen(page)
   const open = async (path: string) => {
     await page.goto(`/console${path}`)
     await settle(page)
   }
-  return { page, context, complaints, calls, open }
+  return { page, context, complaints, calls, reads, open }
 }
 
 /** Until the page has its heading and nothing loads any more. */
@@ -80,6 +82,7 @@ export async function settle(page: Page): Promise<void> {
 function listen(page: Page) {
   const complaints: string[] = []
   const calls: string[] = []
+  const reads: string[] = []
   page.on('console', (message) => {
     // Blocked by the policy of the page is an error here too.
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
@@ -92,11 +95,12 @@ function listen(page: Page) {
   page.on('request', (request) => {
     if (request.resourceType() !== 'fetch') return
     calls.push(`${request.method()} ${new URL(request.url()).pathname}`)
+    if (request.method() === 'GET') reads.push(request.url())
   })
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.url()} ${response.status()}`)
   })
-  return { complaints, calls }
+  return { complaints, calls, reads }
 }
 
 const WHOLE = 'html'
