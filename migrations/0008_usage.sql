@@ -14,18 +14,19 @@ language sql immutable parallel safe as $$
   end
 $$;
 
--- One call, as it is counted.
+-- A call, or several that differ in nothing that is counted, with their amounts together.
 create type usage_fact as (
   at timestamptz, wallet_id uuid, developer_id uuid, key_id uuid, client_id text, external_user_id text,
   billing_mode billing_mode, model text, status usage_status, error_code text, credits bigint, cost_credits bigint,
   markup_credits bigint, input_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint,
-  output_tokens bigint
+  output_tokens bigint, requests bigint
 );
 
--- Calls with an external user are in it twice, so that whoever does not ask by user adds up no row for each of them:
--- grain 0 has calls without one, 1 those with one together, 2 those of each user. 0 and 1 are all calls, and so are 0 and 2.
--- Grains 3, 4 and 5 are the same by the day, whose beginning `hour` then is: a year of days is read as fast as two weeks of hours.
--- Grain 6 is the whole service by the hour, for operators: its owner is the nil id, and it has neither keys, apps nor
+-- A call is counted in several grains, so that whoever asks neither by key nor by user adds up no row for each of them
+-- (docs/decisions/0042). Grain 0 has all calls, with neither. The others have the keys: 1 has calls without an external
+-- user, 2 those with one together, 3 those of each user. 1 and 2 are all calls, and so are 1 and 3.
+-- Grains 4 to 7 are the same by the day, whose beginning `hour` then is: a year of days is read as fast as two weeks of hours.
+-- Grain 8 is the whole service by the hour, for operators: its owner is the nil id, and it has neither keys, apps nor
 -- users.
 create table usage_hour (
   hour timestamptz not null,

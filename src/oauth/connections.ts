@@ -4,13 +4,9 @@ import { recordSecurityEvent } from '../accounts/security-log/security-log.ts'
 import { nullableCredits, readCursor, toPage } from '../http/schemas.ts'
 import type { Tx } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import {
-  openSpendCounter,
-  periodEnd,
-  type SpendLimit,
-  spentThroughApps,
-} from '../wallet/spend-limits.ts'
+import { openSpendCounter, periodEnd, type SpendLimit } from '../wallet/spend-limits.ts'
 import type { Actor } from './actor.ts'
+import { sumSpentThroughApps } from './app-spending-store.ts'
 import type { AppRow } from './app-store.ts'
 import { findAppOfClient } from './apps.ts'
 import { isPublic } from './client-types.ts'
@@ -39,9 +35,9 @@ export async function listOwnConnections(
   const before_id = readCursor(page.cursor)
   const rows = await listConnections(parts.db, account_id, { before_id, count: page.limit + 1 })
   const now = parts.clock.now()
-  const spent = new Map(
-    (await spentThroughApps(parts.db, { account_id, at: now })).map((app) => [app.client_id, app]),
-  )
+  const client_ids = rows.map((row) => row.client_id)
+  const sums = await sumSpentThroughApps(parts.db, { account_id, client_ids, at: now })
+  const spent = new Map(sums.map((app) => [app.client_id, app]))
   const connections = rows.map((row) => {
     const app = spent.get(row.client_id)
     const in_period = row.cap_period === 'day' ? app?.today_credits : app?.month_credits

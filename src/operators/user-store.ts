@@ -94,7 +94,7 @@ const READ_MONEY = statement<MoneyRow>(
    from (
      select coalesce(sum(own_credits), 0)::bigint as credits, coalesce(sum(requests), 0)::bigint as requests
      from usage_hour
-     where owner_id = $1::uuid and grain in (3, 4) and hour > $2::timestamptz - interval '30 days'
+     where owner_id = $1::uuid and grain = 4 and hour > $2::timestamptz - interval '30 days'
    ) u
    cross join (
      select count(*) filter (where state = 'open') as open, count(*) filter (where state = 'lost') as lost,

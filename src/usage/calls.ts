@@ -6,7 +6,7 @@ import { isUuid } from '../platform/tokens.ts'
 import { ALL_BUCKETS, bucketOf, timeOf } from '../wallet/bucket.ts'
 import { END_OF_TIME } from '../wallet/months.ts'
 import { type CallRow, SELECT_CALL, SELECT_CALLS } from './calls-store.ts'
-import { findTimes, type Range } from './matching-times.ts'
+import { findTimes } from './matching-times.ts'
 
 export const CALL_STATUSES = ['ok', 'cut', 'failed'] as const
 export const BILLING_MODES = ['developer', 'user'] as const
@@ -29,8 +29,6 @@ export type Call = CallRow
 export type CallPage = { data: Call[]; has_more: boolean; next_cursor: string | null }
 
 const BEGINNING_OF_TIME = new Date(0)
-/** Its place among the values of filters. */
-const EXTERNAL_USER = 3
 
 /** Of one's own wallet, and of users of one's apps without their balances. The cursor is an id. */
 export async function listCalls(
@@ -38,7 +36,7 @@ export async function listCalls(
   account_id: string,
   asked: CallsAsked & { limit: number },
 ): Promise<CallPage> {
-  const { cursor, limit } = asked
+  const { cursor, limit, key_id, external_user_id } = asked
   if (cursor !== undefined && !isUuid(cursor)) {
     throw new ApiError('bad_request', {
       message: 'query.cursor is not one of ours.',
@@ -51,7 +49,16 @@ export async function listCalls(
   const before = cursor === undefined ? to : new Date(timeOf(cursor).getTime() + 1)
   const range = { from, to: before < to ? before : to }
   const filters = filterValues(asked)
-  const times = await timesToRead(db, account_id, { ...range, filters, limit })
+  const is_narrowed = filters.some((value) => value !== null)
+  const times = is_narrowed
+    ? await findTimes(db, account_id, {
+        ...range,
+        filters,
+        by_key: key_id !== undefined,
+        by_user: external_user_id !== undefined,
+        wanted: limit + 1,
+      })
+    : [range]
   const rows = await db.run(SELECT_CALLS, [
     account_id,
     bucketOf(account_id),
@@ -65,17 +72,6 @@ export async function listCalls(
   const data = rows.slice(0, limit).map((row) => showTo(account_id, row))
   const has_more = rows.length > limit
   return { data, has_more, next_cursor: has_more ? (data.at(-1)?.id ?? null) : null }
-}
-
-async function timesToRead(
-  db: Queryable,
-  account_id: string,
-  asked: Range & { filters: readonly (string | null)[]; limit: number },
-): Promise<Range[]> {
-  const { filters, limit } = asked
-  if (filters.every((value) => value === null)) return [asked]
-  const by_user = filters[EXTERNAL_USER] !== null
-  return await findTimes(db, account_id, { ...asked, by_user, wanted: limit + 1 })
 }
 
 /** In the order that the statements have them: model, key, app, external user, status, billing mode. */

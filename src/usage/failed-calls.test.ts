@@ -40,7 +40,7 @@ async function count(): Promise<{ rows: number; requests: number }> {
   const [found] = await sql<{ rows: number; requests: number }>(
     url,
     `select (select count(*) from failed_call)::integer as rows,
-       (select coalesce(sum(requests), 0) from usage_hour where grain < 3)::integer as requests`,
+       (select coalesce(sum(requests), 0) from usage_hour where grain = 0)::integer as requests`,
   )
   assert.ok(found)
   return found

@@ -3,14 +3,11 @@
 
 import type { Queryable } from '../platform/db.ts'
 import { ALL_BUCKETS } from '../wallet/bucket.ts'
+import { byDay, grainsFor } from './grains.ts'
 import { COUNT_CALLS, type CountRow } from './summary-store.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Of usage_hour: sums of calls without an external user, and of those with one, all together or each. By the day it is 3 more. */
-const WITHOUT_USERS = [0, 1]
-const BY_USER = [0, 2]
-const BY_DAY = 3
 /** So few days are read as they are: to ask for their hours costs more. */
 const DAYS_AS_THEY_ARE = 2
 /** Beyond these days hours are not asked for. */
@@ -20,6 +17,7 @@ export type Range = { from: Date; to: Date }
 
 export type TimesAsked = Range & {
   filters: readonly (string | null)[]
+  by_key: boolean
   by_user: boolean
   /** How many calls are enough. */
   wanted: number
@@ -51,19 +49,18 @@ type Counting = { unit: 'hour' | 'day'; pieces: readonly Range[] }
 async function count(
   db: Queryable,
   account_id: string,
-  { filters, by_user }: TimesAsked,
+  asked: TimesAsked,
   { unit, pieces }: Counting,
 ): Promise<CountRow[]> {
-  const grains = (by_user ? BY_USER : WITHOUT_USERS).map((grain) =>
-    unit === 'day' ? grain + BY_DAY : grain,
-  )
+  const by_hour = grainsFor(asked)
+  const grains = unit === 'day' ? by_hour.map(byDay) : by_hour
   const all = grains.flatMap((grain) => pieces.map((piece) => ({ grain, ...piece })))
   return await db.run(COUNT_CALLS, [
     account_id,
     all.map(({ grain }) => grain),
     all.map(({ from }) => from),
     all.map(({ to }) => to),
-    ...filters,
+    ...asked.filters,
     unit,
     ALL_BUCKETS,
   ])

@@ -19,11 +19,11 @@ export const SUM_SERVICE = statement<ServiceRow>(
    from (
      select hour, model, error_code, requests, errors, credits
      from usage_hour
-     where owner_id = '00000000-0000-0000-0000-000000000000' and grain = 6 and hour >= $1::timestamptz
+     where owner_id = '00000000-0000-0000-0000-000000000000' and grain = 8 and hour >= $1::timestamptz
      union all
      select hour, model, error_code, requests, errors, credits
      from usage_shares(unfolded_usage($2::smallint[]))
-     where grain = 6 and hour >= $1::timestamptz
+     where grain = 8 and hour >= $1::timestamptz
    ) h
    group by 1, 2, 3`,
 )

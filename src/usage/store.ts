@@ -18,7 +18,7 @@ export const DROP_OLD_FAILED_CALLS = statement<{ name: string }>(
 export const DELETE_OLD_SERVICE_SUMS = statement<object>(
   'usage.delete_old_service_sums',
   `delete from usage_hour
-   where owner_id = '00000000-0000-0000-0000-000000000000' and grain = 6 and hour < $1::timestamptz`,
+   where owner_id = '00000000-0000-0000-0000-000000000000' and grain = 8 and hour < $1::timestamptz`,
 )
 
 /** A balance that fell below what its owner wants to be told of. As JSON has it: amounts are below 2^53. */

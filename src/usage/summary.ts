@@ -6,6 +6,7 @@ import type { Queryable } from '../platform/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { ALL_BUCKETS } from '../wallet/bucket.ts'
 import { type CallFilters, filterValues, readTime } from './calls.ts'
+import { byDay, grainsFor } from './grains.ts'
 import { type CellRow, SUM_USAGE } from './summary-store.ts'
 
 export const INTERVALS = ['hour', 'day'] as const
@@ -29,11 +30,6 @@ const DEFAULT_DAYS = { hour: 2, day: 30 } as const
 /** Bounds the cells of one answer. */
 const DAYS_MAX = { hour: 31, day: 366 } as const
 const GROUPS_MAX = 100
-/** usage_hour says what they are. */
-const WITHOUT_USERS = [0, 1]
-const BY_USER = [0, 2]
-/** Added to one of these: the same by the day. */
-const BY_DAY = 3
 
 export async function sumUsage(
   db: Queryable,
@@ -42,8 +38,11 @@ export async function sumUsage(
 ): Promise<Summary> {
   const { account_id, interval, group_by } = asked
   const { from, to } = readRange(clock.now(), asked)
-  const by_user = group_by === 'external_user' || asked.external_user_id !== undefined
-  const pieces = piecesOf({ from, to }, interval, by_user ? BY_USER : WITHOUT_USERS)
+  const grains = grainsFor({
+    by_key: group_by === 'key' || asked.key_id !== undefined,
+    by_user: group_by === 'external_user' || asked.external_user_id !== undefined,
+  })
+  const pieces = piecesOf({ from, to }, interval, grains)
   const data = await db.run(SUM_USAGE, [
     account_id,
     pieces.map((piece) => piece.grain),
@@ -73,7 +72,7 @@ function piecesOf(
   }
   return grains.flatMap((grain) => [
     { grain, from, to: first_day },
-    { grain: grain + BY_DAY, from: first_day, to: last_day },
+    { grain: byDay(grain), from: first_day, to: last_day },
     { grain, from: last_day, to },
   ])
 }

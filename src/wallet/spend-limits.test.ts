@@ -25,7 +25,6 @@ import {
   type SpendPeriod,
   spendCounter,
   spendPeriod,
-  spentThroughApps,
 } from './spend-limits.ts'
 import { sweepHolds } from './sweeper.ts'
 
@@ -286,48 +285,6 @@ describe("the refusal by an app's cap", () => {
       hint,
       'The cap of 12,345,600 credits ($12.3456) a month resets on 2027-01-01 (UTC). The user can raise it at /oauth/connections.',
     )
-  })
-})
-
-describe('what was spent through apps', () => {
-  it('is the sum for each app this month and today, of one wallet', async () => {
-    const user = await wallet(1_000n)
-    const other = await wallet(1_000n)
-    for (const [wallet_id, client_id, used] of [
-      [user, 'app_a', 10n],
-      [user, 'app_b', 7n],
-      [user, 'app_a', 5n],
-      [other, 'app_a', 100n],
-    ] as const) {
-      await settleThrough(client_id, await ledger.hold(holdOf(wallet_id, 100n)), used)
-    }
-    await ledger.settle(chargeOf(await ledger.hold(holdOf(user, 50n)), 50n))
-    const spentBy = async (at: Date) =>
-      (await spentThroughApps(db, { account_id: user, at })).map((app) => [
-        app.client_id,
-        app.month_credits,
-        app.today_credits,
-      ])
-    assert.deepEqual(await spentBy(new Date()), [
-      ['app_a', 15n, 15n],
-      ['app_b', 7n, 7n],
-    ])
-    assert.deepEqual(await spentBy(new Date(Date.now() + 40 * 24 * 3_600_000)), [])
-  })
-
-  it('counts a call of the first millisecond, and none before', async () => {
-    const user = await wallet(1_000n)
-    const from = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth()))
-    for (const [at_ms, used] of [
-      [from.getTime(), 10n],
-      [from.getTime() - 1, 100n],
-    ] as const) {
-      const id = mintWalletId(user, new Date(at_ms))
-      await settleThrough('app', await ledger.hold({ ...holdOf(user, 100n), id }), used)
-    }
-    const [app] = await spentThroughApps(db, { account_id: user, at: from })
-    assert.deepEqual([app?.month_credits, app?.last_used_at], [10n, from])
-    await sql(url, 'select make_ledger_partitions($1, 0)', [new Date(from.getTime() - 1)])
   })
 })
 

@@ -10,10 +10,8 @@ import {
   OPEN_SPEND_COUNTER,
   SELECT_SPENT,
   type SpentRow,
-  type SpentThroughAppRow,
   SUM_SPENT_SINCE,
   SUM_SPENT_THROUGH_APP,
-  SUM_SPENT_THROUGH_APPS,
 } from './store.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -143,16 +141,6 @@ export async function readSpent(
     counters.map((counter) => counter.period),
   ])
   return counters.map((counter, index) => ({ ...counter, ...requireRow(rows[index]) }))
-}
-
-/** What one wallet was charged through each app this month and today (UTC), with or without a cap. */
-export async function spentThroughApps(
-  db: Queryable,
-  asked: { account_id: string; at: Date },
-): Promise<SpentThroughAppRow[]> {
-  const { account_id, at } = asked
-  const starts = [periodStart('month', at), periodStart('day', at)]
-  return await db.run(SUM_SPENT_THROUGH_APPS, [bucketOf(account_id), account_id, ...starts])
 }
 
 /**

@@ -221,27 +221,6 @@ export const SELECT_SPENT = statement<SpentRow>(
    order by u.place`,
 )
 
-export type SpentThroughAppRow = {
-  client_id: string
-  month_credits: bigint
-  today_credits: bigint
-  last_used_at: Date
-}
-
-export const SUM_SPENT_THROUGH_APPS = statement<SpentThroughAppRow>(
-  'wallet.sum_spent_through_apps',
-  `select client_id, sum(credits_used)::bigint as month_credits,
-     coalesce(sum(credits_used) filter (where at >= $4::timestamptz), 0)::bigint as today_credits,
-     max(at) as last_used_at
-   from usage_event
-   where bucket = $1::smallint
-     and wallet_id = $2::uuid
-     and at >= $3::timestamptz
-     and client_id is not null
-   group by client_id
-   order by client_id`,
-)
-
 // Those whose row nobody else keeps at this moment.
 export const SELECT_FREE_COUNTERS = statement<{ owner_id: string; period: string }>(
   'wallet.select_free_counters',

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../console/src/routes.ts'
 import { skipWithout } from '../support/system-parts.ts'
+import { asListed, PAGE_READS } from './page-reads.ts'
 import { audit, makeBelongings, openConsole, settle } from './support.ts'
 
 const CALLS_MAX = 5
@@ -22,13 +23,14 @@ async function arrive() {
     ['/operate/users/:id', person.user_id],
   ])
   const addressOf = (path: string) => path.replace(':id', ids.get(path) ?? '')
-  return { ...(await stage.visit(person)), addressOf }
+  const places = { app_id: app.id, webhook_id, user_id: person.user_id }
+  return { ...(await stage.visit(person)), addressOf, places }
 }
 
 test('every page has a heading and a title, no complaint, at most five calls, and no fault that axe finds', {
   skip,
 }, async () => {
-  const { page, open, complaints, calls, addressOf } = await arrive()
+  const { page, open, complaints, calls, reads, addressOf, places } = await arrive()
   for (const { path, title } of ROUTES) {
     calls.length = 0
     await open(addressOf(path))
@@ -40,6 +42,8 @@ test('every page has a heading and a title, no complaint, at most five calls, an
     assert.deepEqual(complaints, [], path)
     await audit(page, path)
   }
+  const asked = new Set(reads.map((url) => asListed(url, places)))
+  assert.deepEqual([...asked].toSorted(), PAGE_READS.toSorted(), 'the list of what pages read')
 })
 
 test('the frame can be used by everybody, light and dark, at 1440, 390 and 320 px', {

@@ -29,6 +29,8 @@ export type Visit = {
   complaints: string[]
   /** What was asked of the API: method and path. */
   calls: string[]
+  /** Of these the reads: the whole address. */
+  reads: string[]
   /** Opens an address under /console and waits for its h1 and its data. */
   open: (path: string) => Promise<void>
 }
@@ -63,12 +65,12 @@ async function startVisit(
     ])
   }
   const page = await context.newPage()
-  const { complaints, calls } = listen(page)
+  const { complaints, calls, reads } = listen(page)
   const open = async (path: string) => {
     await page.goto(`/console${path}`)
     await settle(page)
   }
-  return { page, context, complaints, calls, open }
+  return { page, context, complaints, calls, reads, open }
 }
 
 /** Until the page has its heading, and two looks after each other find that nothing loads any more. */
@@ -100,6 +102,7 @@ function listen(page: Page) {
   const calls: string[] = []
   const unanswered = new Set<Request>()
   loading.set(page, unanswered)
+  const reads: string[] = []
   page.on('console', (message) => {
     // Blocked by the policy of the page is an error here too.
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
@@ -115,11 +118,12 @@ function listen(page: Page) {
     unanswered.add(request)
     if (request.resourceType() !== 'fetch') return
     calls.push(`${request.method()} ${new URL(request.url()).pathname}`)
+    if (request.method() === 'GET') reads.push(request.url())
   })
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.url()} ${response.status()}`)
   })
-  return { complaints, calls }
+  return { complaints, calls, reads }
 }
 
 const WHOLE = 'html'

@@ -52,7 +52,7 @@ const EXPECTED = [
   [named('operators.read_money'), /topup_dispute_by_account/],
   [LIST_RUNS, /Index Cond: \(id < /],
   [LIST_CHAIN, /Index Cond: .*bucket = .*owner = .*wallet_seq < /],
-  [SUM_SERVICE, /usage_hour_is_unique[\s\S]*Index Cond: \(\(owner_id = .*grain = 6.*hour >= /],
+  [SUM_SERVICE, /usage_hour_is_unique[\s\S]*Index Cond: \(\(owner_id = .*grain = 8.*hour >= /],
   [LIST_BACKLOG, /Index Cond: .*webhook_id > /],
   [LIST_FAILING, /webhook_stat_failing/],
 ] as const

@@ -26,7 +26,7 @@ after(async () => {
   await db.close()
 })
 const accounts = await makeWallets(db, 4, 1_000_000_000n)
-const keys = accounts.map(() => mintId())
+const keys = accounts.map(() => [mintId(), mintId()])
 const failed_calls = new FailedCalls(() => assert.fail('a call was dropped'))
 const fold = () => foldUsage({ db, clock: systemClock, log: silent, wakeMailSender: () => {} })
 
@@ -45,7 +45,7 @@ function describeCall() {
     id: mintWalletId(wallet_id, new Date(Date.now() - Math.random() * 48 * HOUR_MS)),
     wallet_id,
     developer_id,
-    key_id: keys[developer] ?? '',
+    key_id: pick(keys[developer] ?? []),
     model: pick(MODELS),
     billing_mode: is_user ? ('user' as const) : ('developer' as const),
     ...(is_user && { client_id: `app-${developer}` }),
@@ -121,6 +121,7 @@ async function addUpRows(account_id: string, asked: SummaryAsked): Promise<Expec
        and ($3::text is null or usage_status_of(outcome)::text = $3)
        and ($4::text is null or ${COUNTED_MODEL} = $4)
        and ($5::text is null or external_user_id = $5)
+       and ($6::uuid is null or (key_id = $6 and developer_id = $1))
      group by date_trunc($2, at, 'UTC'), ${group}
      order by 1`
   return await db.run<Expected>({ name: '', text }, [
@@ -129,6 +130,7 @@ async function addUpRows(account_id: string, asked: SummaryAsked): Promise<Expec
     asked.status ?? null,
     asked.model ?? null,
     asked.external_user_id ?? null,
+    asked.key_id ?? null,
   ])
 }
 
@@ -137,6 +139,11 @@ const QUESTIONS: SummaryAsked[] = [
   { interval: 'day', status: 'failed', group_by: 'error' },
   { interval: 'day', model: 'gpt-4o', group_by: 'key' },
   { interval: 'hour', external_user_id: 'ext-1', group_by: 'app' },
+  ...[keys[0]?.[0] ?? ''].flatMap((key_id) => [
+    { interval: 'day' as const, key_id, group_by: 'model' as const },
+    { interval: 'hour' as const, key_id, group_by: 'external_user' as const },
+    { interval: 'day' as const, key_id, external_user_id: 'ext-2' },
+  ]),
   ...GROUPINGS.map((group_by) => ({ interval: pick(['hour', 'day'] as const), group_by })),
 ]
 

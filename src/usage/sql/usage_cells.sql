@@ -30,7 +30,18 @@ begin
     select s.* from unnest(p_grains, p_froms, p_tos) as p (grain, from_at, to_at)
     cross join lateral (
       select * from usage_hour u
-      where u.owner_id = p_owner_id and u.grain = p.grain and u.hour >= p.from_at and u.hour < p.to_at
+      where p_key_id is null
+        and u.owner_id = p_owner_id and u.grain = p.grain and u.hour >= p.from_at and u.hour < p.to_at
+      offset 0
+    ) s
+    union all
+    -- The rows of one key are found in the index, whatever other keys there are.
+    select s.* from unnest(p_grains, p_froms, p_tos) as p (grain, from_at, to_at)
+    cross join lateral (
+      select * from usage_hour u
+      where p_key_id is not null
+        and u.owner_id = p_owner_id and u.grain = p.grain and u.hour >= p.from_at and u.hour < p.to_at
+        and u.key_id = p_key_id
       offset 0
     ) s
     union all
