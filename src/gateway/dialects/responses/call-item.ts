@@ -23,7 +23,7 @@ export class CallItem implements OpenItem {
   }
 
   open(): string {
-    return this.#place.writeItem('added', this.present())
+    return this.#place.writeItem('added', this)
   }
 
   /** Closes the call where the arguments are whole: only white space could follow. */
@@ -41,7 +41,7 @@ export class CallItem implements OpenItem {
     if (this.#status !== 'in_progress') return ''
     const done = this.#tool.kind === 'custom' ? this.#endText(status) : this.#endArguments(status)
     this.#status = status
-    return done + this.#place.writeItem('done', this.present())
+    return done + this.#place.writeItem('done', this)
   }
 
   breakOff(): void {
@@ -72,14 +72,14 @@ export class CallItem implements OpenItem {
     const is_empty = this.#arguments === '' && status === 'completed'
     if (is_empty) this.#arguments = '{}'
     const delta = is_empty ? this.#writeDelta('{}') : ''
-    const json = JSON.stringify(this.#arguments)
-    return delta + this.#place.write('function_call_arguments.done', `"arguments":${json}`)
+    const type = 'function_call_arguments.done'
+    return delta + this.#place.write(type, () => `"arguments":${JSON.stringify(this.#arguments)}`)
   }
 
   #endText(status: ItemStatus): string {
     const delta = status === 'completed' ? this.#writeDelta(this.#free_text.end()) : ''
-    const json = JSON.stringify(this.#free_text.text)
-    return delta + this.#place.write('custom_tool_call_input.done', `"input":${json}`)
+    const type = 'custom_tool_call_input.done'
+    return delta + this.#place.write(type, () => `"input":${JSON.stringify(this.#free_text.text)}`)
   }
 
   #writeDelta(text: string): string {
@@ -88,6 +88,6 @@ export class CallItem implements OpenItem {
       this.#tool.kind === 'custom'
         ? 'custom_tool_call_input.delta'
         : 'function_call_arguments.delta'
-    return this.#place.write(type, `"delta":${JSON.stringify(text)}`)
+    return this.#place.write(type, () => `"delta":${JSON.stringify(text)}`)
   }
 }

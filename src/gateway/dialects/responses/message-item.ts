@@ -16,7 +16,7 @@ export class MessageItem implements OpenItem {
   }
 
   open(): string {
-    return this.#place.writeItem('added', this.present())
+    return this.#place.writeItem('added', this)
   }
 
   /** Empty text opens a part all the same. */
@@ -38,7 +38,7 @@ export class MessageItem implements OpenItem {
     if (this.#status !== 'in_progress') return ''
     const closed = this.#closePart()
     this.#status = status
-    return closed + this.#place.writeItem('done', this.present())
+    return closed + this.#place.writeItem('done', this)
   }
 
   breakOff(): void {
@@ -58,28 +58,26 @@ export class MessageItem implements OpenItem {
   #closePart(): string {
     const part = this.#parts.at(-1)
     if (part === undefined) return ''
-    const text = JSON.stringify(part.text)
     const done =
       part.type === 'refusal'
-        ? this.#write('refusal.done', `"refusal":${text}`)
-        : this.#write('output_text.done', `"text":${text},"logprobs":[]`)
+        ? this.#write('refusal.done', () => `"refusal":${JSON.stringify(part.text)}`)
+        : this.#write('output_text.done', () => `"text":${JSON.stringify(part.text)},"logprobs":[]`)
     return done + this.#writePart('done', part)
   }
 
   #writeDelta(part: Part, text: string): string {
     if (text === '') return ''
-    const delta = `"delta":${JSON.stringify(text)}`
     return part.type === 'refusal'
-      ? this.#write('refusal.delta', delta)
-      : this.#write('output_text.delta', `${delta},"logprobs":[]`)
+      ? this.#write('refusal.delta', () => `"delta":${JSON.stringify(text)}`)
+      : this.#write('output_text.delta', () => `"delta":${JSON.stringify(text)},"logprobs":[]`)
   }
 
   #writePart(type: 'added' | 'done', part: Part): string {
-    return this.#write(`content_part.${type}`, `"part":${JSON.stringify(presentPart(part))}`)
+    return this.#write(`content_part.${type}`, () => `"part":${JSON.stringify(presentPart(part))}`)
   }
 
-  #write(type: string, members: string): string {
-    return this.#place.write(type, `"content_index":${this.#parts.length - 1},${members}`)
+  #write(type: string, membersOf: () => string): string {
+    return this.#place.write(type, () => `"content_index":${this.#parts.length - 1},${membersOf()}`)
   }
 }
 

@@ -29,7 +29,7 @@ export class ReasoningItem implements OpenItem {
   }
 
   open(): string {
-    return this.#place.writeItem('added', this.present())
+    return this.#place.writeItem('added', this)
   }
 
   think(text: string): string {
@@ -38,7 +38,8 @@ export class ReasoningItem implements OpenItem {
     this.#text += text
     if (!this.#terms.shows_summary) return ''
     const opened = is_first ? this.#writePart('added', '') : ''
-    return opened + this.#write('reasoning_summary_text.delta', `"delta":${JSON.stringify(text)}`)
+    const type = 'reasoning_summary_text.delta'
+    return opened + this.#write(type, () => `"delta":${JSON.stringify(text)}`)
   }
 
   /** The provider's proof of the thought. */
@@ -63,10 +64,10 @@ export class ReasoningItem implements OpenItem {
     if (!this.#is_open) return ''
     this.#is_open = false
     const done = this.#has_summary
-      ? this.#write('reasoning_summary_text.done', `"text":${JSON.stringify(this.#text)}`) +
+      ? this.#write('reasoning_summary_text.done', () => `"text":${JSON.stringify(this.#text)}`) +
         this.#writePart('done', this.#text)
       : ''
-    return done + this.#place.writeItem('done', this.present())
+    return done + this.#place.writeItem('done', this)
   }
 
   breakOff(): void {
@@ -99,12 +100,12 @@ export class ReasoningItem implements OpenItem {
   }
 
   #writePart(type: 'added' | 'done', text: string): string {
-    const part = JSON.stringify({ type: 'summary_text', text })
-    return this.#write(`reasoning_summary_part.${type}`, `"part":${part}`)
+    const part = { type: 'summary_text', text }
+    return this.#write(`reasoning_summary_part.${type}`, () => `"part":${JSON.stringify(part)}`)
   }
 
   /** A summary has one part: each thought is an item of its own. */
-  #write(type: string, members: string): string {
-    return this.#place.write(type, `"summary_index":0,${members}`)
+  #write(type: string, membersOf: () => string): string {
+    return this.#place.write(type, () => `"summary_index":0,${membersOf()}`)
   }
 }

@@ -1,13 +1,21 @@
 // The records of one stream of the Responses API. Each has a name, which stands in its data too, and the next number.
 
 import { appendMember, findMember, replaceValue } from '../json-scan.ts'
+import type { OpenItem } from './open-item.ts'
 
 export class Records {
+  readonly #is_silent: boolean
   #next = 0
 
-  /** `members`: JSON members without their braces. */
-  write(type: string, members = ''): string {
-    const rest = members === '' ? '' : `,${members}`
+  /** `is_silent`: the response is sent whole, and nobody reads a record. */
+  constructor({ is_silent = false } = {}) {
+    this.#is_silent = is_silent
+  }
+
+  /** `membersOf` gives JSON members without their braces. */
+  write(type: string, membersOf?: () => string): string {
+    if (this.#is_silent) return ''
+    const rest = membersOf ? `,${membersOf()}` : ''
     const data = `{"type":"${type}","sequence_number":${this.#next}${rest}}`
     this.#next += 1
     return `event: ${type}\ndata: ${data}\n\n`
@@ -39,13 +47,14 @@ export class ItemPlace {
     this.#members = `"item_id":"${id}","output_index":${output_index}`
   }
 
-  writeItem(type: 'added' | 'done', item: unknown): string {
-    const members = `"output_index":${this.#output_index},"item":${JSON.stringify(item)}`
-    return this.#records.write(`response.output_item.${type}`, members)
+  writeItem(type: 'added' | 'done', item: Pick<OpenItem, 'present'>): string {
+    return this.#records.write(`response.output_item.${type}`, () => {
+      return `"output_index":${this.#output_index},"item":${JSON.stringify(item.present())}`
+    })
   }
 
   /** Of something inside the item; `type` without `response.` in front. */
-  write(type: string, members: string): string {
-    return this.#records.write(`response.${type}`, `${this.#members},${members}`)
+  write(type: string, membersOf: () => string): string {
+    return this.#records.write(`response.${type}`, () => `${this.#members},${membersOf()}`)
   }
 }

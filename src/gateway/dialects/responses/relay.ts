@@ -180,7 +180,7 @@ export class ResponsesRelay {
   }
 
   #write(type: string, members: string): string {
-    return this.#records.write(type, members)
+    return this.#records.write(type, () => members)
   }
 }
 

@@ -1,6 +1,7 @@
 // Writes whole responses. A whole response is the last record of its stream, so one writer makes both.
 
 import type { StreamOptions, WholeAnswer } from '../dialect.ts'
+import { Records } from './records.ts'
 import { type ReplyParts, ResponsesStream } from './stream.ts'
 import type { OutputItem } from './terms.ts'
 
@@ -31,5 +32,5 @@ function writeAll(answer: Omit<WholeAnswer, 'svc'>, parts: ReplyParts): Response
 
 function streamFor(answer: Omit<WholeAnswer, 'svc'>, parts: ReplyParts): ResponsesStream {
   const options: StreamOptions = { ...answer, include_usage: true }
-  return new ResponsesStream(options, parts)
+  return new ResponsesStream(options, parts, new Records({ is_silent: true }))
 }

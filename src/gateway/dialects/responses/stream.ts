@@ -39,7 +39,7 @@ const PLAIN_TERMS: ResponsesTerms = {
 }
 
 export class ResponsesStream implements DialectStream {
-  readonly #records = new Records()
+  readonly #records: Records
   readonly #output: Output
   readonly #head: ResponseHead
   readonly #clock: Clock
@@ -53,7 +53,12 @@ export class ResponsesStream implements DialectStream {
   #relayed: ResponsesRelay | undefined
   readonly openRelay: () => ResponsesRelay
 
-  constructor(options: StreamOptions, { id_secret, reasoning, clock }: ReplyParts) {
+  constructor(
+    options: StreamOptions,
+    { id_secret, reasoning, clock }: ReplyParts,
+    records = new Records(),
+  ) {
+    this.#records = records
     const { call_id, created, model, style } = options
     const terms = style?.responses ?? PLAIN_TERMS
     const ids = { secret: id_secret, call_id, created }
@@ -103,7 +108,7 @@ export class ResponsesStream implements DialectStream {
   finish(svc: SvcNumbers, ended?: Date): string {
     if (this.#relayed) return this.#relayed.finish(svc)
     const response = this.respond(svc, ended)
-    return this.#closing + this.#writeResponse(response.status, JSON.stringify(response))
+    return this.#closing + this.#writeResponse(response.status, () => JSON.stringify(response))
   }
 
   /** The whole response, as `finish` ends with it. */
@@ -116,9 +121,9 @@ export class ResponsesStream implements DialectStream {
     const { told, fields } = readFault(body)
     const begun = this.#relayed ? '' : this.#closing + this.#start()
     const response = this.#relayed?.breakOff(told) ?? this.#breakOff(told)
-    const failed = this.#writeResponse('failed', JSON.stringify(response))
+    const failed = this.#writeResponse('failed', () => JSON.stringify(response))
     // Some clients notice only the one, some only the other.
-    return begun + failed + this.#records.write('error', JSON.stringify(fields).slice(1, -1))
+    return begun + failed + this.#records.write('error', () => JSON.stringify(fields).slice(1, -1))
   }
 
   keepAlive(): string {
@@ -128,8 +133,11 @@ export class ResponsesStream implements DialectStream {
   #start(): string {
     if (this.#started) return ''
     this.#started = true
-    const response = JSON.stringify(this.#present({ status: 'in_progress' }))
-    return this.#writeResponse('created', response) + this.#writeResponse('in_progress', response)
+    let response: string | undefined
+    const responseOf = () => (response ??= JSON.stringify(this.#present({ status: 'in_progress' })))
+    return (
+      this.#writeResponse('created', responseOf) + this.#writeResponse('in_progress', responseOf)
+    )
   }
 
   #breakOff(error: { code: string; message: string }) {
@@ -154,7 +162,7 @@ export class ResponsesStream implements DialectStream {
     return presentResponse(this.#head, this.#output.present(), state)
   }
 
-  #writeResponse(type: string, response: string): string {
-    return this.#records.write(`response.${type}`, `"response":${response}`)
+  #writeResponse(type: string, responseOf: () => string): string {
+    return this.#records.write(`response.${type}`, () => `"response":${responseOf()}`)
   }
 }
