@@ -23,7 +23,7 @@ import { startTestServer } from './support/test-server.ts'
 const LANES = 3
 /** Whoever starts processes has several of its own. */
 const PROCESS_LANES = 2
-const FILES_OF_A_PROCESS = 8
+const FILES_OF_A_PROCESS = 12
 /** Up to here each has a process of its own, as when it is run by hand. */
 const FEW_FILES = 8
 /** They start and kill processes, count all that reaches the stand-ins, or change what belongs to the whole process. */
