@@ -28,6 +28,25 @@ export function colorOfModel(model: string): string {
   return CHEAPER.test(model) ? `var(--${family}-2)` : `var(--${family})`
 }
 
+/** Sisters of one family stand beside each other in a chart: each has a shade of its own, as far as shades reach. */
+const SHADES: readonly ((color: string) => string)[] = [
+  (color) => color,
+  (color) => `color-mix(in oklch, ${color}, var(--ink) 35%)`,
+  (color) => `color-mix(in oklch, ${color}, var(--paper) 35%)`,
+]
+
+/** Of the models of one chart. */
+export function colorsOfModels(models: readonly string[]): ReadonlyMap<string, string> {
+  const used = new Set<string>()
+  const colors = models.map((model) => {
+    const shades = SHADES.map((shade) => shade(colorOfModel(model)))
+    const color = shades.find((shade) => !used.has(shade)) ?? OTHER_COLOR
+    used.add(color)
+    return [model, color] as const
+  })
+  return new Map(colors)
+}
+
 export function colorAt(place: number): string {
   return `var(--${ROW[place % ROW.length]})`
 }

@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { api, ask } from '../api.ts'
 import type { paths } from '../api-types.ts'
-import { colorOfModel, OTHER_COLOR } from '../model-colors.ts'
+import { colorsOfModels, OTHER_COLOR } from '../model-colors.ts'
 import { nameDay, type Series } from '../ui/chart.tsx'
 
 export type Account = paths['/account']['get']['responses'][200]['content']['application/json']
@@ -100,13 +100,6 @@ export function readSpend(
   return { ...spend, series: toSeries(by_model) }
 }
 
-/** Sisters of one family stand beside each other: each has a shade of its own, as far as shades reach. */
-const SHADES: readonly ((color: string) => string)[] = [
-  (color) => color,
-  (color) => `color-mix(in oklch, ${color}, var(--ink) 35%)`,
-  (color) => `color-mix(in oklch, ${color}, var(--paper) 35%)`,
-]
-
 function toSeries(by_model: ReadonlyMap<string, number[]>): Spend['series'] {
   const ranked = [...by_model]
     .map(([model, values]) => ({ model, values, total: sum(values) }))
@@ -114,11 +107,10 @@ function toSeries(by_model: ReadonlyMap<string, number[]>): Spend['series'] {
     .toSorted((one, other) => other.total - one.total)
   const named = ranked.filter(({ model }, rank) => model !== '' && rank < SERIES_MAX)
   const rest = ranked.filter((entry) => !named.includes(entry))
-  const used = new Set<string>()
+  const colors = colorsOfModels(named.map(({ model }) => model))
   const series = named.map(({ model, values, total }) => {
-    const color = SHADES.map((shade) => shade(colorOfModel(model))).find((it) => !used.has(it))
-    used.add(color ?? '')
-    return { id: model, name: model, color: color ?? OTHER_COLOR, values, total }
+    const color = colors.get(model) ?? OTHER_COLOR
+    return { id: model, name: model, color, values, total }
   })
   const [first] = rest
   if (!first) return series

@@ -1,6 +1,6 @@
 // A summary as a chart draws it: one series for each of the largest groups, and one for all others.
 
-import { colorAt, colorOfModel, OTHER_COLOR } from '../model-colors.ts'
+import { colorAt, colorsOfModels, OTHER_COLOR } from '../model-colors.ts'
 import type { Series } from '../ui/chart.tsx'
 import { nameStep, stepsOf } from './period.ts'
 import type { Grouping, Measure, Names, Summary } from './usage.ts'
@@ -26,6 +26,7 @@ export function breakDown(
   const starts = stepsOf(summary)
   const places = new Map(starts.map((start, place) => [start, place]))
   const ranked = rankGroups(summary.data, measure)
+  const colors = chooseColors([...ranked.keys()].slice(0, SERIES_MAX), by)
   const shares = new Map<string, Share>()
   for (const cell of summary.data) {
     const rank = ranked.get(groupKey(cell)) ?? SERIES_MAX
@@ -33,7 +34,7 @@ export function breakDown(
     const id = is_other ? OTHER : groupKey(cell)
     const share =
       shares.get(id) ??
-      (is_other ? emptyOther(starts.length) : emptyShare(cell, rank, { by, names, starts }))
+      (is_other ? emptyOther(starts.length) : emptyShare(cell, { by, names, starts, colors }))
     shares.set(id, addTo(share, places.get(cell.start), amountOf(cell, measure)))
   }
   const rankOf = ({ id }: Share) => (id === OTHER ? SERIES_MAX : (ranked.get(id) ?? 0))
@@ -78,16 +79,31 @@ function emptyOther(length: number): Share {
   return { id: OTHER, name: 'Other', color: OTHER_COLOR, values, total: 0, group: null }
 }
 
-function emptyShare(
-  { group }: Cell,
-  rank: number,
-  { by, names, starts }: { by: Grouping; names: Names; starts: readonly string[] },
-): Share {
-  const is_model = by === 'model' && group !== null
+/** By the keys of groups, largest first. */
+function chooseColors(keys: readonly string[], by: Grouping): ReadonlyMap<string, string> {
+  if (by !== 'model') return new Map(keys.map((key, rank) => [key, colorAt(rank)]))
+  const colors = colorsOfModels(keys.map(modelOf))
+  return new Map(keys.map((key) => [key, colors.get(modelOf(key)) ?? OTHER_COLOR]))
+}
+
+function modelOf(key: string): string {
+  return key.slice('of '.length)
+}
+
+type ShareTerms = {
+  by: Grouping
+  names: Names
+  starts: readonly string[]
+  colors: ReadonlyMap<string, string>
+}
+
+function emptyShare(cell: Cell, { by, names, starts, colors }: ShareTerms): Share {
+  const { group } = cell
+  const id = groupKey(cell)
   return {
-    id: group === null ? 'none' : `of ${group}`,
+    id,
     name: nameGroup(group, by, names),
-    color: is_model ? colorOfModel(group) : colorAt(rank),
+    color: colors.get(id) ?? OTHER_COLOR,
     values: starts.map(() => 0),
     total: 0,
     group,
