@@ -18,6 +18,16 @@ export function formatDollars(credits: Credits): string {
   return `${sign}$${twoDecimals().format(size / CREDITS_PER_DOLLAR)}`
 }
 
+/** What a bank has seen. */
+export function formatCents(cents: number): string {
+  return formatDollars(cents * CREDITS_PER_CENT)
+}
+
+/** Transfers are of whole cents: what is left of one goes to nobody's bank. */
+export function inWholeCents(credits: number): number {
+  return Math.floor(credits / CREDITS_PER_CENT) * CREDITS_PER_CENT
+}
+
 /** "1,234,567", to the credit. */
 export function formatCredits(credits: Credits): string {
   const amount = BigInt(credits)

@@ -111,7 +111,7 @@ async function makeEarner() {
   const now = service.clock.now()
   for (const [at, days_ago] of [20, 12, 9, 3, 1].entries()) {
     await earn(db, developer.user_id, {
-      amounts: [4_000_001n, 2_000_003n],
+      amounts: [4_003_001n, 2_000_003n],
       at: new Date(now.getTime() - days_ago * DAY_MS),
       client_id: apps[at % 2]?.client_id ?? '',
     })
@@ -139,27 +139,29 @@ test('every nonzero part is in words, and the parts are the total under the doub
     )
   const parts = await read('tbody')
   const [total] = await read('tfoot')
-  assert.equal(total, 5 * 6_000_004)
+  assert.equal(total, 5 * 6_003_004)
   assert.equal(
     parts.reduce((sum, part) => sum + part, 0),
     total,
   )
   // Two of three are on hold; a tenth of the payout of the other three is in reserve.
-  assert.ok(parts.includes(12_000_008), 'on hold')
-  assert.ok(parts.includes(1_800_001), 'in reserve')
+  assert.ok(parts.includes(12_006_008), 'on hold')
+  assert.ok(parts.includes(1_800_901), 'in reserve')
   assert.ok((await table.locator('.settled').innerText()).length > 0)
-  await page.locator('.legend').getByText('Poem Machine, $18.00').waitFor()
+  await page.locator('.legend').getByText('Poem Machine, $18.01').waitFor()
 
+  // 16,208,111 credits are 1,620 cents: the bank got no half one more.
+  await page.getByRole('listitem').filter({ hasText: 'Paid out' }).getByText('$16.20').waitFor()
   const row = page.getByRole('table', { name: 'Payouts', exact: true }).locator('tbody tr')
   assert.match(
     await row.innerText(),
-    /\$18\.00[\s\S]*\$1\.80[\s\S]*released[\s\S]*\$16\.20[\s\S]*paid/,
+    /\$18\.01[\s\S]*\$1\.80[\s\S]*released[\s\S]*\$16\.20[\s\S]*paid/,
   )
   await audit(page, 'earnings')
   await page.getByRole('button', { name: '7 days' }).click()
   await settle(page)
   assert.equal(new URL(page.url()).search, '?period=7')
-  await page.getByText('$12.00 in the last 7 days (UTC)').waitFor()
+  await page.getByText('$12.01 in the last 7 days (UTC)').waitFor()
   assert.deepEqual(complaints, [])
 })
 

@@ -1,6 +1,7 @@
 // Where what was earned is now: the stages in their order, and the sum that proves that nothing is missing.
 
 import type { ReactNode } from 'react'
+import { inWholeCents } from '../format.ts'
 import { CreditAmount, Money, Time } from '../ui/figures.tsx'
 import { addParts, PARTS, type Summary } from './earnings.ts'
 
@@ -47,7 +48,7 @@ export function MoneyFlow({ summary }: { summary: Summary }) {
         <Stage
           name="Paid out"
           note="to your bank account"
-          credits={summary.total_paid_out_credits}
+          credits={inWholeCents(summary.total_paid_out_credits)}
         />
       </ol>
       <SumLine summary={summary} />

@@ -1,5 +1,6 @@
 // Every payout: for which time, what it was made of, and what became of it.
 
+import { formatCents } from '../format.ts'
 import { Badge, Money, Time } from '../ui/figures.tsx'
 import { type Column, DataTable } from '../ui/table.tsx'
 import { type Payout, usePayouts } from './earnings.ts'
@@ -64,7 +65,7 @@ const COLUMNS: readonly Column<Payout>[] = [
   {
     head: 'Transferred',
     align: 'end',
-    cell: ({ transfer_amount_credits }) => <Money credits={transfer_amount_credits} />,
+    cell: ({ amount_cents }) => formatCents(amount_cents),
   },
   { head: 'Status', cell: (payout) => <PayoutStatus payout={payout} /> },
 ]

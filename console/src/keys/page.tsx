@@ -94,7 +94,7 @@ function columnsOf(app_names: ReadonlyMap<string, string>): Column<Key>[] {
       wide_only: true,
       cell: ({ billing_mode }) => (billing_mode === 'user' ? 'Your users' : 'You'),
     },
-    { head: 'Spent', cell: (key) => <Spent row={key} /> },
+    { head: 'Spend limit', cell: (key) => <Spent row={key} /> },
     {
       head: 'Last used',
       wide_only: true,

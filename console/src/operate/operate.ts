@@ -4,7 +4,6 @@
 import { useState } from 'react'
 import { api, ask } from '../api.ts'
 import type { paths } from '../api-types.ts'
-import { formatDollars } from '../format.ts'
 import { type List, queries } from '../queries.ts'
 
 type Path = keyof paths
@@ -54,14 +53,9 @@ export function fixedList<Row>(rows: Row[]): List<Row> {
   }
 }
 
-const CREDITS_PER_CENT = 10_000n
 const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
-
-export function formatCents(cents: number): string {
-  return formatDollars(BigInt(cents) * CREDITS_PER_CENT)
-}
 
 /** "3 d 4 h", "12 min", "40 s". */
 export function formatLength(seconds: number): string {

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { formatCents } from '../format.ts'
 import { Money, Time } from '../ui/figures.tsx'
 import { Sign } from '../ui/icons.tsx'
 import type { Account, Attention, Earnings } from './overview.ts'
@@ -161,7 +162,7 @@ function aboutPayouts(account: Account, { summary, recent_payouts }: Earnings): 
       tone: 'danger',
       words: (
         <>
-          The payout of <Money credits={last.transfer_amount_credits} /> failed
+          The payout of {formatCents(last.amount_cents)} failed
           {last.failure_reason !== null && `: ${last.failure_reason}`}
         </>
       ),

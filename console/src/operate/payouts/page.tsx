@@ -1,7 +1,7 @@
 // /operate/payouts: what was paid, what is in doubt, and paying: ?run=true is the dry run, ?status= filters.
 
 import { Link } from 'wouter'
-import { formatCount } from '../../format.ts'
+import { formatCents, formatCount } from '../../format.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Money, Time } from '../../ui/figures.tsx'
 import { SelectField } from '../../ui/form.tsx'
@@ -9,7 +9,6 @@ import { EmptyState } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 import { flag, oneOf, useUrlState } from '../../url-state.ts'
-import { formatCents } from '../operate.ts'
 import { Section } from '../parts.tsx'
 import { type Payout, type Run, usePayouts, useRuns } from './payouts.ts'
 import { RunPayouts } from './run-payouts.tsx'
