@@ -1,7 +1,7 @@
 // Runs tests: gets the system parts, starts one PostgreSQL server for all of them, and hands the files to Node's test
 // runner. `node test/run.ts [--processes | --long] [part of a file name …]`
-//   nothing       all but those that start the service as processes: what `npm test` is
-//   --processes   those: starts, stops, kills, races of two; the machine that guards `main` runs both
+//   nothing       all but those that start the service as processes; `npm test` runs this
+//   --processes   those: starts, stops, kills, races of two processes; CI runs both suites
 //   --long        all of them, with all cases of those that have many
 //   names         these files, of whichever kind
 //

@@ -18,12 +18,12 @@ export function formatDollars(credits: Credits): string {
   return `${sign}$${twoDecimals().format(size / CREDITS_PER_DOLLAR)}`
 }
 
-/** What a bank has seen. */
+/** Of an amount that Stripe moves, which is in cents. */
 export function formatCents(cents: number): string {
   return formatDollars(cents * CREDITS_PER_CENT)
 }
 
-/** Transfers are of whole cents: what is left of one goes to nobody's bank. */
+/** Transfers are of whole cents, rounded down. */
 export function inWholeCents(credits: number): number {
   return Math.floor(credits / CREDITS_PER_CENT) * CREDITS_PER_CENT
 }

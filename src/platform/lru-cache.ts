@@ -1,5 +1,5 @@
-// Caches that forget what was not used for the longest time. Given `max`, the library takes the room of all entries at
-// once, which was a tenth of a start; counted as sizes of one, the entries take it as they come.
+// Caches that forget what was not used for the longest time. Given `max`, the library reserves memory for all entries when
+// it is made: 60 ms and 17 MB for all caches of a process. Bounded by size, with one for each entry, it grows as it fills.
 
 import { LRUCache } from 'lru-cache'
 

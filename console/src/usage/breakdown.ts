@@ -87,7 +87,7 @@ function chooseColors(keys: readonly string[], by: Grouping): ReadonlyMap<string
 }
 
 function modelOf(key: string): string {
-  return key.slice('of '.length)
+  return key.replace(/^of /, '')
 }
 
 type ShareTerms = {
